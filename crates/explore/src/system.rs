@@ -1,0 +1,272 @@
+//! [`System`]: everything a reduction or a search knows about a program.
+//!
+//! A system has threads. In a given state, the next *step* of a thread is
+//! determined but for explicit choices; it makes at most one shared access or one
+//! synchronisation operation (or one indivisible group of them), and reports
+//! what it touched as its [`Footprint`]. No reduction sees a language, no
+//! front end sees a reduction: this trait is the whole border between them.
+//!
+//! # Example
+//!
+//! Walking one schedule of any system, always the first thread that can move:
+//!
+//! ```
+//! use raddle_explore::{Choice, Status, Step, System, ThreadId};
+//!
+//! fn run_to_the_end<S: System>(system: &mut S) -> usize {
+//!     let mut state = system.initial();
+//!     let mut step = Step::default();
+//!     let mut length = 0;
+//!     'moving: loop {
+//!         for thread in 0..system.thread_count(&state) {
+//!             system.step(&state, ThreadId(thread as u32), Choice::FIRST, &mut step);
+//!             if step.status == Status::Moved {
+//!                 std::mem::swap(&mut state, &mut step.after);
+//!                 system.canonicalise(&mut state);
+//!                 length += 1;
+//!                 continue 'moving;
+//!             }
+//!         }
+//!         return length;
+//!     }
+//! }
+//! # let _ = run_to_the_end::<raddle_explore::testing::Counters>;
+//! ```
+
+/// A thread, by its position in the thread table of a state.
+///
+/// Positions are stable within a state and from a state to its successors until
+/// [`System::canonicalise`] is called; that may renumber the threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ThreadId(pub u32);
+
+impl ThreadId {
+    /// The position as an index.
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Which of its alternatives a step takes, as a number that can be stored and
+/// replayed. [`Step::next_choice`] enumerates the alternatives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Choice(pub u64);
+
+impl Choice {
+    /// The first alternative, and the only one of a deterministic step.
+    pub const FIRST: Self = Self(0);
+}
+
+/// One step of a schedule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Move {
+    /// Who moves.
+    pub thread: ThreadId,
+    /// Which alternative it takes.
+    pub choice: Choice,
+}
+
+/// A shared location: a slot of memory, a synchronisation object, the end of a
+/// thread. Two steps from one state touch the same thing if and only if the
+/// locations are equal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Location(pub u64);
+
+/// A place in the program, for messages. What it means is the front end's matter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Place(pub u32);
+
+/// A synchronisation operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SyncOp {
+    /// Taking a mutex, or a reader-writer lock for writing.
+    Acquire,
+    /// Giving it back.
+    Release,
+    /// Taking a reader-writer lock for reading.
+    AcquireShared,
+    /// Giving that back.
+    ReleaseShared,
+    /// A try-operation: it looks at the object's state, whether or not it then
+    /// takes it.
+    Try,
+    /// Giving up a mutex and joining the waiters of an object.
+    Wait,
+    /// Waking waiters of an object.
+    Notify,
+    /// Returning from a wait: taking the mutex again.
+    Resume,
+    /// Decrementing a semaphore.
+    Down,
+    /// Incrementing a semaphore.
+    Up,
+    /// Putting a message into a channel.
+    Send,
+    /// Taking a message out of a channel.
+    Receive,
+    /// Starting a thread.
+    Spawn,
+    /// Waiting for the end of a thread.
+    Join,
+    /// The end of a thread that others may wait for.
+    Exit,
+    /// Freeing a heap object.
+    Free,
+}
+
+/// What kind of access it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AccessKind {
+    /// A plain read or write of data: it can be part of a data race.
+    Plain,
+    /// An indivisible operation on data.
+    Atomic,
+    /// An operation on a synchronisation object.
+    Sync(SyncOp),
+}
+
+/// One access to one shared location.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Access {
+    /// What is touched.
+    pub location: Location,
+    /// Whether it may have changed it. A failed compare-and-swap or try-lock did not.
+    pub writes: bool,
+    /// In which way it is touched.
+    pub kind: AccessKind,
+    /// The operation in the program that makes the access.
+    pub place: Place,
+}
+
+impl Access {
+    /// Whether the order of the two accesses can matter.
+    #[must_use]
+    pub fn conflicts_with(&self, other: &Self) -> bool {
+        self.location == other.location && (self.writes || other.writes)
+    }
+}
+
+/// Everything shared that one step touched, in order. Empty for a local step.
+///
+/// For a blocked step it is what its guard has read: the step can become enabled
+/// only after another thread has written one of these locations.
+pub type Footprint = Vec<Access>;
+
+/// Why a step failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum FaultKind {
+    /// A false assertion.
+    Assertion,
+    /// A runtime error.
+    Runtime,
+    /// A false invariant.
+    Invariant,
+}
+
+/// A failure of the program.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Fault {
+    /// What failed.
+    pub kind: FaultKind,
+    /// Where.
+    pub place: Place,
+    /// The reason, for people.
+    pub message: String,
+}
+
+/// What became of a step.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Status {
+    /// It was taken; [`Step::after`] is the state after it.
+    Moved,
+    /// The thread can not move now. The footprint says what it waits for.
+    Blocked {
+        /// Whether it is blocked at an assumption: an execution that ends so is
+        /// not a deadlock, it does not count at all.
+        assumption: bool,
+    },
+    /// The thread has ended (or failed before) and never moves again.
+    #[default]
+    Ended,
+    /// The thread failed. [`Step::after`] is the state in which it has stopped for
+    /// good while the others go on.
+    Failed(Fault),
+}
+
+/// The result of [`System::step`]; made once and reused, so that steps do not
+/// allocate.
+#[derive(Clone, Debug, Default)]
+pub struct Step<State> {
+    /// What became of it.
+    pub status: Status,
+    /// The state after it, if it moved or failed; otherwise meaningless.
+    pub after: State,
+    /// What it touched.
+    pub footprint: Footprint,
+    /// The next alternative of this thread in the same state, if there is one. Some
+    /// alternatives of a step may be blocked while others are not.
+    pub next_choice: Option<Choice>,
+}
+
+/// A multithreaded program as a transition system.
+///
+/// Methods take `&mut self` so that an implementation can keep scratch space and
+/// statistics such as coverage; they are functions of their arguments otherwise.
+/// Every worker of a search has its own copy.
+pub trait System {
+    /// A state. Cloning with `clone_from` should reuse memory.
+    type State: Clone + Default;
+
+    /// The state in which every execution starts, in canonical form.
+    fn initial(&mut self) -> Self::State;
+
+    /// How many threads there are, ended ones included.
+    fn thread_count(&self, state: &Self::State) -> usize;
+
+    /// Executes one step of one thread.
+    ///
+    /// The state after it is *not* canonical: the names of threads and heap objects
+    /// stay what they were, so that the footprints of several steps can be compared.
+    fn step(
+        &mut self,
+        state: &Self::State,
+        thread: ThreadId,
+        choice: Choice,
+        step: &mut Step<Self::State>,
+    );
+
+    /// Brings a state into canonical form: names that differ only in the order in
+    /// which independent things happened become equal, garbage disappears.
+    fn canonicalise(&mut self, state: &mut Self::State);
+
+    /// Appends a compact, unambiguous encoding of a canonical state.
+    fn encode(&self, state: &Self::State, bytes: &mut Vec<u8>);
+
+    /// Restores a state from its encoding.
+    fn decode(&self, bytes: &[u8], state: &mut Self::State);
+
+    /// The first invariant of the program that does not hold in the state, if any.
+    fn broken_invariant(&mut self, state: &Self::State) -> Option<Fault>;
+
+    /// Where a thread is: the place of its next visible operation.
+    fn place(&self, state: &Self::State, thread: ThreadId) -> Place;
+
+    /// Calls `visit` for every alternative of the thread's next step.
+    fn for_each_step(
+        &mut self,
+        state: &Self::State,
+        thread: ThreadId,
+        step: &mut Step<Self::State>,
+        mut visit: impl FnMut(&mut Self, Move, &mut Step<Self::State>),
+    ) where
+        Self: Sized,
+    {
+        let mut next = Some(Choice::FIRST);
+        while let Some(choice) = next {
+            self.step(state, thread, choice, step);
+            next = step.next_choice;
+            visit(self, Move { thread, choice }, step);
+        }
+    }
+}
