@@ -249,8 +249,24 @@ pub trait System {
     /// The first invariant of the program that does not hold in the state, if any.
     fn broken_invariant(&mut self, state: &Self::State) -> Option<Fault>;
 
+    /// Whether some thread of the state has failed.
+    ///
+    /// A failed thread never moves again, just as one that has ended, but what the
+    /// others then wait for may be its doing: such a state is no deadlock.
+    fn failed(&self, state: &Self::State) -> bool;
+
     /// Where a thread is: the place of its next visible operation.
     fn place(&self, state: &Self::State, thread: ThreadId) -> Place;
+
+    /// The name of a thread: unlike its position, [`canonicalise`](Self::canonicalise)
+    /// does not change it, and no other thread of the execution has it.
+    ///
+    /// Context switches are counted by name. The position is a name only if threads are
+    /// never renumbered.
+    fn thread_name(&self, state: &Self::State, thread: ThreadId) -> u64 {
+        let _ = state;
+        u64::from(thread.0)
+    }
 
     /// Calls `visit` for every alternative of the thread's next step.
     fn for_each_step(

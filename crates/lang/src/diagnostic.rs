@@ -100,9 +100,12 @@ pub fn render(diagnostic: &Diagnostic, source: &Source, style: Style) -> String 
     let snippet = Snippet::source(&source.text)
         .path(&source.name)
         .annotation(primary)
-        .annotations(diagnostic.related.iter().map(|(span, label)| {
-            AnnotationKind::Context.span(clamp(*span)).label(label)
-        }));
+        .annotations(
+            diagnostic
+                .related
+                .iter()
+                .map(|(span, label)| AnnotationKind::Context.span(clamp(*span)).label(label)),
+        );
     let group: Group<'_> = level
         .primary_title(&diagnostic.message)
         .element(snippet)

@@ -107,10 +107,7 @@ mod tests {
     fn lines_and_columns_count_from_one_in_characters() {
         let source = Source::new("a.rad", "int x;\nint é = y;\n");
         let at = source.text.find('y').unwrap() as u32;
-        assert_eq!(
-            source.line_column(at),
-            LineColumn { line: 2, column: 9 }
-        );
+        assert_eq!(source.line_column(at), LineColumn { line: 2, column: 9 });
         assert_eq!(source.line(2), "int é = y;");
         assert_eq!(source.line(9), "");
     }

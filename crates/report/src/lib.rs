@@ -1,1 +1,3 @@
-//! placeholder
+//! Verdicts and counterexamples for people and for programs.
+
+pub mod story;

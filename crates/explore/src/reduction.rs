@@ -1,0 +1,193 @@
+//! [`Reduction`]: a function from boundary states to boundary states.
+//!
+//! A *boundary state* is one in which every thread may be scheduled. Only
+//! boundary states are stored. From one of them, a reduction finds the next
+//! ones and tells a [`Visitor`] about them, and about everything of interest
+//! that it met on the way: faults, data races, states in which nothing can move.
+//! What lies between two boundary states is the reduction's own affair.
+//!
+//! A reduction knows nothing of the search (its order, its store, its limits), and
+//! a search nothing of the reduction.
+//!
+//! # Example
+//!
+//! ```
+//! use raddle_explore::{reductions, testing::Counters, *};
+//!
+//! /// Counts what it is told.
+//! #[derive(Default)]
+//! struct Count { successors: usize }
+//!
+//! impl<S: System> Visitor<S> for Count {
+//!     fn successor(&mut self, _: &mut S, _: &[Move], _: &S::State) { self.successors += 1; }
+//! }
+//!
+//! // Three threads, each of which can move.
+//! let mut system = Counters::racing(3);
+//! let initial = system.initial();
+//! let mut count = Count::default();
+//! let effort = reductions::full::Full::default().expand(&mut system, &initial, &mut count);
+//! assert_eq!(count.successors, 3);
+//! assert_eq!(effort.transitions, 3);
+//! ```
+
+use crate::property::PropertySet;
+use crate::system::{Access, AccessKind, Fault, Move, Place, System, ThreadId};
+
+/// A way to leave out schedules, or not to.
+///
+/// An expansion must be a function of the state alone: counterexamples are found
+/// again by expanding states a second time.
+pub trait Reduction<S: System> {
+    /// The name that users write.
+    fn name(&self) -> &'static str;
+
+    /// Which properties it preserves: if one of them is violated in the program, the
+    /// reduced search meets a violation of it. (Whatever is found is real under any
+    /// reduction.)
+    fn preserves(&self) -> PropertySet;
+
+    /// Tells the visitor what there is one step of the reduction further from a
+    /// boundary state, which is in canonical form, and what it cost to find out.
+    fn expand(&mut self, system: &mut S, state: &S::State, visitor: &mut dyn Visitor<S>) -> Effort;
+}
+
+/// What an expansion cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Effort {
+    /// Steps that were executed (moved, or failed).
+    pub transitions: u64,
+    /// Steps that were tried and blocked.
+    pub blocked_steps: u64,
+    /// Threads that were found to have ended.
+    pub ended_steps: u64,
+}
+
+/// Who is told about an expansion.
+///
+/// A *path* is the moves from the expanded state to the state in question, as they
+/// replay: the state is brought into canonical form after every one of them, and each
+/// move names its thread by the position it has then. All states that are handed over
+/// are in canonical form.
+pub trait Visitor<S: System> {
+    /// Which properties the visitor wants to hear about. A reduction may save the
+    /// work of looking for violations of others.
+    fn properties(&self) -> PropertySet {
+        PropertySet::NONE
+    }
+
+    /// The next boundary state, after a path of at least one move.
+    fn successor(&mut self, system: &mut S, path: &[Move], state: &S::State);
+
+    /// The last move of the path failed. In `after` its thread has stopped for good; it
+    /// is a boundary state too.
+    fn fault(&mut self, system: &mut S, path: &[Move], fault: &Fault, after: &S::State) {
+        let _ = (system, path, fault, after);
+    }
+
+    /// Two threads are about to race in `state`, where the path leads.
+    fn race(&mut self, system: &mut S, path: &[Move], state: &S::State, race: &Race) {
+        let _ = (system, path, state, race);
+    }
+
+    /// Nothing can move in `state`, where the path leads. `blocked` are the threads that
+    /// have not ended.
+    fn end(
+        &mut self,
+        system: &mut S,
+        path: &[Move],
+        state: &S::State,
+        end: End,
+        blocked: &[BlockedThread],
+    ) {
+        let _ = (system, path, state, end, blocked);
+    }
+
+    /// Whether the search is to stop at once. A reduction whose expansions can be long
+    /// asks now and then, and may return early if so: the search will not claim to
+    /// have been complete.
+    fn interrupted(&mut self) -> bool {
+        false
+    }
+}
+
+/// A thread that can not move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct BlockedThread {
+    /// Who.
+    pub thread: ThreadId,
+    /// Where.
+    pub place: Place,
+    /// Whether all it could do next is blocked at assumptions.
+    pub assumption: bool,
+}
+
+/// How an execution ended, that is, what a state is in which no thread can move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum End {
+    /// Every thread has ended.
+    Terminated,
+    /// Some thread waits for ever, and none has failed.
+    Deadlock,
+    /// Some thread is blocked at an assumption: the execution does not count.
+    Cut,
+    /// Some thread had failed. What the others wait for may be its doing.
+    Failed,
+}
+
+impl End {
+    /// The end that a state is in which nothing can move, given its blocked
+    /// threads and [`System::failed`].
+    #[must_use]
+    pub fn of(blocked: &[BlockedThread], failed: bool) -> Self {
+        if blocked.iter().any(|thread| thread.assumption) {
+            Self::Cut
+        } else if failed {
+            Self::Failed
+        } else if blocked.is_empty() {
+            Self::Terminated
+        } else {
+            Self::Deadlock
+        }
+    }
+}
+
+/// An access that a thread is about to make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PendingAccess {
+    /// Who.
+    pub thread: ThreadId,
+    /// What.
+    pub access: Access,
+}
+
+/// Two accesses that different threads are about to make, neither of them
+/// synchronised, at least one of them writing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Race {
+    /// One of them.
+    pub first: PendingAccess,
+    /// The other, of a thread with a higher position.
+    pub second: PendingAccess,
+}
+
+/// Calls `found` for every race among accesses that are pending in one state, which
+/// are ordered by thread.
+pub fn for_each_race(pending: &[PendingAccess], mut found: impl FnMut(&Race)) {
+    for (i, first) in pending.iter().enumerate() {
+        if first.access.kind != AccessKind::Plain {
+            continue;
+        }
+        for second in &pending[i + 1..] {
+            if second.thread != first.thread
+                && second.access.kind == AccessKind::Plain
+                && first.access.conflicts_with(&second.access)
+            {
+                found(&Race {
+                    first: *first,
+                    second: *second,
+                });
+            }
+        }
+    }
+}

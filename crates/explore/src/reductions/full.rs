@@ -1,0 +1,106 @@
+//! No reduction: one step of every thread, with every choice.
+//!
+//! Guarantee: preserves everything. Every state is a boundary state, and every step
+//! of the program is a step of the search, so each reachable state is stored and
+//! each step that a thread can make in it is tried. This is the semantics against
+//! which all other reductions are compared.
+
+use crate::property::{Property, PropertySet};
+use crate::reduction::{
+    BlockedThread, Effort, End, PendingAccess, Reduction, Visitor, for_each_race,
+};
+use crate::system::{Status, Step, System, ThreadId};
+
+/// One step of every thread, with every choice.
+pub struct Full<S: System> {
+    step: Step<S::State>,
+    blocked: Vec<BlockedThread>,
+    pending: Vec<PendingAccess>,
+}
+
+impl<S: System> Default for Full<S> {
+    fn default() -> Self {
+        Self {
+            step: Step::default(),
+            blocked: Vec::new(),
+            pending: Vec::new(),
+        }
+    }
+}
+
+/// What the alternatives of one thread's next step add up to.
+#[derive(Default)]
+struct Alternatives {
+    enabled: bool,
+    blocked: bool,
+    blocked_without_assumption: bool,
+}
+
+impl<S: System> Reduction<S> for Full<S> {
+    fn name(&self) -> &'static str {
+        "full"
+    }
+
+    fn preserves(&self) -> PropertySet {
+        PropertySet::ALL
+    }
+
+    fn expand(&mut self, system: &mut S, state: &S::State, visitor: &mut dyn Visitor<S>) -> Effort {
+        let races_wanted = visitor.properties().contains(Property::Race);
+        let mut effort = Effort::default();
+        let mut stuck = true;
+        self.blocked.clear();
+        self.pending.clear();
+        for position in 0..system.thread_count(state) {
+            let thread = ThreadId(position as u32);
+            let mut alternatives = Alternatives::default();
+            system.for_each_step(
+                state,
+                thread,
+                &mut self.step,
+                |system, taken, step| match &step.status {
+                    Status::Ended => effort.ended_steps += 1,
+                    Status::Blocked { assumption } => {
+                        effort.blocked_steps += 1;
+                        alternatives.blocked = true;
+                        alternatives.blocked_without_assumption |= !assumption;
+                    }
+                    Status::Moved | Status::Failed(_) => {
+                        effort.transitions += 1;
+                        alternatives.enabled = true;
+                        if races_wanted {
+                            let accesses = step.footprint.iter();
+                            self.pending
+                                .extend(accesses.map(|&access| PendingAccess { thread, access }));
+                        }
+                        system.canonicalise(&mut step.after);
+                        if let Status::Failed(fault) = &step.status {
+                            visitor.fault(system, &[taken], fault, &step.after);
+                        } else {
+                            visitor.successor(system, &[taken], &step.after);
+                        }
+                    }
+                },
+            );
+            stuck &= !alternatives.enabled;
+            // Only looked at if nobody is enabled.
+            if alternatives.blocked {
+                self.blocked.push(BlockedThread {
+                    thread,
+                    place: system.place(state, thread),
+                    // One alternative that waits for the program itself is enough for
+                    // a deadlock: only executions that chose another one were cut.
+                    assumption: !alternatives.blocked_without_assumption,
+                });
+            }
+        }
+        for_each_race(&self.pending, |race| {
+            visitor.race(system, &[], state, race);
+        });
+        if stuck {
+            let end = End::of(&self.blocked, system.failed(state));
+            visitor.end(system, &[], state, end, &self.blocked);
+        }
+        effort
+    }
+}

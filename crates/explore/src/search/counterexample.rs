@@ -1,0 +1,78 @@
+//! From what was met during the search to [`Violation`]s with schedules.
+
+use super::findings::Finding;
+use super::outcome::Violation;
+use super::space::Space;
+use super::straighten::{Straightened, Straightener};
+use super::worklist::{Hop, Worklist};
+use crate::replay::{legs, replay};
+use crate::store::Store;
+use crate::system::{Move, System};
+
+/// Makes a violation of a finding: the candidate with the fewest switches where that
+/// can be told, or else the first.
+pub(super) fn violation<S: System, St: Store, W: Worklist>(
+    space: &mut Space<'_, S, St>,
+    worklist: &W,
+    mut finding: Finding,
+    straightener: &mut Straightener<'_>,
+) -> Violation {
+    let straightened = straightener.straighten(space, worklist, &finding);
+    let (candidate, schedule) = match straightened {
+        Some(Straightened {
+            candidate,
+            schedule,
+        }) => (finding.candidates.swap_remove(candidate), schedule),
+        None => {
+            let candidate = finding.candidates.swap_remove(0);
+            let mut schedule = schedule_along(space, &worklist.trail(candidate.node));
+            schedule.extend_from_slice(&candidate.path);
+            (candidate, schedule)
+        }
+    };
+    Violation {
+        switches: switches(space.system, &schedule),
+        cause: candidate.cause,
+        schedule,
+    }
+}
+
+/// The moves along a trail.
+fn schedule_along<S: System, St: Store>(space: &mut Space<'_, S, St>, trail: &[Hop]) -> Vec<Move> {
+    let mut schedule = Vec::new();
+    for hops in trail.windows(2) {
+        let (from, to) = (hops[0], hops[1]);
+        let mut found = false;
+        space.for_each_edge(from.state, |system, edge| {
+            if found || edge.to != Some(to.state) {
+                return;
+            }
+            if to.last.is_some() {
+                let legs = legs(system, edge.from, edge.path);
+                if legs.map(|legs| legs.last) != to.last {
+                    return;
+                }
+            }
+            found = true;
+            schedule.extend_from_slice(edge.path);
+        });
+        assert!(
+            found,
+            "the expansion of a state must depend on nothing else"
+        );
+    }
+    schedule
+}
+
+/// How often a schedule changes from one thread to another.
+fn switches<S: System>(system: &mut S, schedule: &[Move]) -> usize {
+    let initial = system.initial();
+    let mut switches = 0;
+    let mut last = None;
+    replay(system, &initial, schedule, |_, replayed| {
+        let name = replayed.thread_name;
+        switches += usize::from(last.is_some_and(|last| last != name));
+        last = Some(name);
+    });
+    switches
+}

@@ -1,0 +1,315 @@
+//! The search itself: takes nodes from a worklist, has the reduction expand them, stores
+//! what is new and takes note of what is wrong.
+
+use super::findings::{Candidate, Findings, Key};
+use super::monitor::{Monitor, Progress};
+use super::outcome::{Cause, Limit, Statistics, property_of};
+use super::worklist::{Edge, Rank, Visit, Worklist};
+use super::{Settings, Stop};
+use crate::property::{Property, PropertySet};
+use crate::reduction::{BlockedThread, End, Race, Reduction, Visitor};
+use crate::replay::legs;
+use crate::store::{Inserted, StateId, Store};
+use crate::system::{Fault, Move, System};
+
+/// A search under way.
+pub(super) struct Engine<'r, St, W> {
+    pub(super) settings: &'r Settings,
+    pub(super) states: &'r mut St,
+    pub(super) worklist: W,
+    pub(super) monitor: Monitor<'r>,
+    pub(super) findings: Findings,
+    pub(super) statistics: Statistics,
+    /// The limit that cut the search. A search that is cut in depth goes on elsewhere.
+    pub(super) cut: Option<Limit>,
+    stopped: bool,
+    /// The node that is being expanded.
+    visit: Visit,
+    bytes: Vec<u8>,
+}
+
+impl<'r, St: Store, W: Worklist> Engine<'r, St, W> {
+    pub(super) fn new(
+        settings: &'r Settings,
+        states: &'r mut St,
+        worklist: W,
+        monitor: Monitor<'r>,
+    ) -> Self {
+        Self {
+            settings,
+            states,
+            worklist,
+            monitor,
+            findings: Findings::default(),
+            statistics: Statistics::default(),
+            cut: None,
+            stopped: false,
+            visit: Visit {
+                node: 0,
+                state: StateId(0),
+                rank: Rank::default(),
+                last: None,
+                first: true,
+            },
+            bytes: Vec::new(),
+        }
+    }
+
+    /// Searches until there is nothing left to do or reason to stop.
+    pub(super) fn run<S: System>(&mut self, system: &mut S, reduction: &mut dyn Reduction<S>) {
+        self.enter_initial(system);
+        let mut current = S::State::default();
+        let mut first_found = None;
+        while !self.stopped
+            && let Some(visit) = self.worklist.next()
+        {
+            if let Some(first_found) = first_found
+                && let Some(best) = self.findings.best()
+                && self.settings.stop == Stop::AtFirst
+                && self.worklist.settled(best, first_found, &visit)
+            {
+                break;
+            }
+            self.visit = visit;
+            system.decode(self.states.get(visit.state), &mut current);
+            let mut expansion = Expansion::<S, _, _> {
+                engine: self,
+                from: &current,
+            };
+            if W::TRACKS_THREADS {
+                // It may have been new on a worse way than the best.
+                expansion.check_invariants(system, &current, visit.node, visit.rank);
+            }
+            let effort = reduction.expand(system, &current, &mut expansion);
+            if visit.first {
+                self.statistics.transitions += effort.transitions;
+                self.statistics.blocked_steps += effort.blocked_steps;
+                self.statistics.ended_steps += effort.ended_steps;
+            }
+            self.note_extremes();
+            if first_found.is_none() && !self.findings.list.is_empty() {
+                first_found = Some(visit.rank);
+            }
+            self.tick();
+        }
+        self.statistics.states = self.states.len() as u64;
+        self.statistics.memory_bytes = self.progress().memory_bytes;
+    }
+
+    fn enter_initial<S: System>(&mut self, system: &mut S) {
+        let initial = system.initial();
+        system.encode(&initial, &mut self.bytes);
+        let entered = self.states.insert(&self.bytes);
+        match entered.and_then(|(root, _)| self.worklist.start(root)) {
+            Ok(()) => Expansion::<S, _, _> {
+                engine: self,
+                from: &initial,
+            }
+            .check_invariants(system, &initial, 0, Rank::default()),
+            Err(_) => self.stop(Limit::StoreFull),
+        }
+        if self.settings.max_states == Some(0) {
+            self.stop(Limit::States);
+        }
+    }
+
+    fn note_extremes(&mut self) {
+        let statistics = &mut self.statistics;
+        let depth = u64::from(self.visit.rank.length);
+        statistics.max_depth = statistics.max_depth.max(depth);
+        let frontier = self.worklist.waiting() as u64;
+        statistics.peak_frontier = statistics.peak_frontier.max(frontier);
+    }
+
+    fn stop(&mut self, limit: Limit) {
+        self.stopped = true;
+        self.cut = Some(limit);
+    }
+
+    /// Looks for limits that are too slow to look for at every step.
+    fn tick(&mut self) {
+        // A field of its own for the borrow checker: the rest is only read.
+        let (states, worklist) = (&*self.states, &self.worklist);
+        let (statistics, visit) = (&self.statistics, &self.visit);
+        let limit = self
+            .monitor
+            .tick(|| progress(states, worklist, statistics, visit));
+        if let Some(limit) = limit {
+            self.stop(limit);
+        }
+    }
+
+    pub(super) fn progress(&self) -> Progress {
+        progress(self.states, &self.worklist, &self.statistics, &self.visit)
+    }
+
+    fn at_max_depth(&self) -> bool {
+        let depth = u64::from(self.visit.rank.length);
+        self.settings.max_depth.is_some_and(|max| depth >= max)
+    }
+}
+
+fn progress<St: Store, W: Worklist>(
+    states: &St,
+    worklist: &W,
+    statistics: &Statistics,
+    visit: &Visit,
+) -> Progress {
+    Progress {
+        states: states.len() as u64,
+        transitions: statistics.transitions,
+        frontier: worklist.waiting() as u64,
+        depth: u64::from(visit.rank.length),
+        memory_bytes: (states.memory_bytes() + worklist.memory_bytes()) as u64,
+        elapsed: std::time::Duration::ZERO,
+    }
+}
+
+/// The expansion of one node: what the reduction reports to.
+struct Expansion<'e, 'r, S: System, St, W> {
+    engine: &'e mut Engine<'r, St, W>,
+    from: &'e S::State,
+}
+
+impl<S: System, St: Store, W: Worklist> Expansion<'_, '_, S, St, W> {
+    /// Stores a boundary state and tells the worklist about the way to it.
+    fn reach(&mut self, system: &mut S, path: &[Move], state: &S::State) {
+        let engine = &mut *self.engine;
+        engine.bytes.clear();
+        system.encode(state, &mut engine.bytes);
+        if engine.at_max_depth() {
+            // A state that is known is expanded anyway.
+            if engine.states.find(&engine.bytes).is_none() {
+                engine.cut.get_or_insert(Limit::Depth);
+            }
+            return;
+        }
+        let full =
+            (engine.settings.max_states).is_some_and(|max| engine.states.len() as u64 >= max);
+        if full && engine.states.find(&engine.bytes).is_none() {
+            engine.stop(Limit::States);
+            return;
+        }
+        let Ok((to, inserted)) = engine.states.insert(&engine.bytes) else {
+            engine.stop(Limit::StoreFull);
+            return;
+        };
+        let edge = Edge {
+            to,
+            inserted,
+            legs: W::TRACKS_THREADS
+                .then(|| legs(system, self.from, path))
+                .flatten(),
+        };
+        let Ok(node) = engine.worklist.edge(&engine.visit, edge) else {
+            engine.stop(Limit::StoreFull);
+            return;
+        };
+        if inserted == Inserted::New {
+            let rank = engine.visit.rank_after(path.is_empty(), edge.legs);
+            self.check_invariants(system, state, node, rank);
+        }
+    }
+
+    /// Checks the state of a node of that rank.
+    fn check_invariants(&mut self, system: &mut S, state: &S::State, node: u32, rank: Rank) {
+        if !self.checks(Property::Invariant) {
+            return;
+        }
+        if let Some(fault) = system.broken_invariant(state) {
+            let key = Key::Fault(Property::Invariant, fault.place);
+            self.engine.findings.record(key, rank, || Candidate {
+                cause: Cause::Invariant { fault },
+                node,
+                path: Vec::new(),
+            });
+        }
+    }
+
+    fn checks(&self, property: Property) -> bool {
+        self.engine.settings.properties.contains(property)
+    }
+
+    /// Takes note of a violation after a path from the node that is being expanded.
+    fn record(&mut self, system: &mut S, key: Key, path: &[Move], cause: impl FnOnce() -> Cause) {
+        let legs = W::TRACKS_THREADS
+            .then(|| legs(system, self.from, path))
+            .flatten();
+        let visit = self.engine.visit;
+        let rank = visit.rank_after(path.is_empty(), legs);
+        self.engine.findings.record(key, rank, || Candidate {
+            cause: cause(),
+            node: visit.node,
+            path: path.to_vec(),
+        });
+    }
+}
+
+impl<S: System, St: Store, W: Worklist> Visitor<S> for Expansion<'_, '_, S, St, W> {
+    fn properties(&self) -> PropertySet {
+        self.engine.settings.properties
+    }
+
+    fn successor(&mut self, system: &mut S, path: &[Move], state: &S::State) {
+        self.reach(system, path, state);
+    }
+
+    fn fault(&mut self, system: &mut S, path: &[Move], fault: &Fault, after: &S::State) {
+        let property = property_of(fault.kind);
+        if self.checks(property) {
+            if self.engine.at_max_depth() {
+                self.engine.cut.get_or_insert(Limit::Depth);
+                return;
+            }
+            let key = Key::Fault(property, fault.place);
+            self.record(system, key, path, || Cause::Fault {
+                thread: path[path.len() - 1].thread,
+                fault: fault.clone(),
+            });
+            if self.engine.settings.stop == Stop::AtFirst {
+                return;
+            }
+        }
+        self.reach(system, path, after);
+    }
+
+    fn race(&mut self, system: &mut S, path: &[Move], _: &S::State, race: &Race) {
+        if self.checks(Property::Race) {
+            let places = [race.first.access.place, race.second.access.place];
+            let key = Key::Race(places[0].min(places[1]), places[0].max(places[1]));
+            self.record(system, key, path, || Cause::Race(*race));
+        }
+    }
+
+    fn end(
+        &mut self,
+        system: &mut S,
+        path: &[Move],
+        state: &S::State,
+        end: End,
+        blocked: &[BlockedThread],
+    ) {
+        if self.engine.visit.first {
+            let statistics = &mut self.engine.statistics;
+            *match end {
+                End::Terminated => &mut statistics.terminated,
+                End::Cut => &mut statistics.cut,
+                End::Deadlock => &mut statistics.deadlocked,
+                End::Failed => &mut statistics.failed,
+            } += 1;
+        }
+        if end == End::Deadlock && self.checks(Property::Deadlock) {
+            let named = |b: &BlockedThread| (system.thread_name(state, b.thread), b.place);
+            let mut names: Vec<_> = blocked.iter().map(named).collect();
+            names.sort_unstable();
+            self.record(system, Key::Deadlock(names), path, || Cause::Deadlock {
+                blocked: blocked.to_vec(),
+            });
+        }
+    }
+
+    fn interrupted(&mut self) -> bool {
+        self.engine.tick();
+        self.engine.stopped
+    }
+}

@@ -1,0 +1,83 @@
+//! [`Findings`]: the violations met so far, each kind and place once.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use super::outcome::Cause;
+use super::worklist::Rank;
+use crate::property::Property;
+use crate::system::{Move, Place};
+
+/// What makes two violations the same one.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Key {
+    Fault(Property, Place),
+    /// The places in order.
+    Race(Place, Place),
+    /// The names of the blocked threads and where they are, in order.
+    Deadlock(Vec<(u64, Place)>),
+}
+
+/// A violation that was met: after a path from a node.
+pub(super) struct Candidate {
+    pub(super) cause: Cause,
+    pub(super) node: u32,
+    pub(super) path: Vec<Move>,
+}
+
+/// A distinct violation: the best ways to it that were met.
+pub(super) struct Finding {
+    pub(super) rank: Rank,
+    /// All of that rank, in the order in which they were met.
+    pub(super) candidates: Vec<Candidate>,
+}
+
+/// How many equally good candidates are kept for one violation. More would hardly make a
+/// better counterexample.
+const MOST_CANDIDATES: usize = 256;
+
+#[derive(Default)]
+pub(super) struct Findings {
+    by_key: HashMap<Key, usize>,
+    /// In the order in which they were met first.
+    pub(super) list: Vec<Finding>,
+}
+
+impl Findings {
+    /// Takes note of a violation, unless a better way to it is known.
+    pub(super) fn record(&mut self, key: Key, rank: Rank, candidate: impl FnOnce() -> Candidate) {
+        match self.by_key.entry(key) {
+            Entry::Vacant(entry) => {
+                entry.insert(self.list.len());
+                self.list.push(Finding {
+                    rank,
+                    candidates: vec![candidate()],
+                });
+            }
+            Entry::Occupied(entry) => {
+                let finding = &mut self.list[*entry.get()];
+                if rank < finding.rank {
+                    finding.rank = rank;
+                    finding.candidates.clear();
+                }
+                if rank == finding.rank && finding.candidates.len() < MOST_CANDIDATES {
+                    finding.candidates.push(candidate());
+                }
+            }
+        }
+    }
+
+    /// The best rank of all, if anything was found.
+    pub(super) fn best(&self) -> Option<Rank> {
+        self.list.iter().map(|finding| finding.rank).min()
+    }
+
+    /// Merges all violations of the best rank into one, of which any candidate will do,
+    /// and forgets the others.
+    pub(super) fn into_best(self) -> Option<Finding> {
+        let rank = self.best()?;
+        let best = self.list.into_iter().filter(|f| f.rank == rank);
+        let candidates = best.flat_map(|finding| finding.candidates).collect();
+        Some(Finding { rank, candidates })
+    }
+}

@@ -1,0 +1,300 @@
+//! [`Search`]: one engine for every order, reduction and store.
+//!
+//! A search is set up by a builder and gives an [`Outcome`]. The engine takes nodes from a
+//! worklist, has the reduction expand them and stores what is new; an order of search
+//! is a worklist. Only the number of the state before is kept with a state: the
+//! schedule of a counterexample is found again by expanding the states on the way to it.
+
+mod breadth_first;
+mod counterexample;
+mod depth_first;
+mod engine;
+mod fewest_switches;
+mod findings;
+mod monitor;
+mod outcome;
+mod space;
+mod straighten;
+#[cfg(test)]
+mod tests;
+mod vacuity;
+mod worklist;
+
+pub use monitor::Progress;
+pub use outcome::{Cause, Inconclusive, Limit, Outcome, Statistics, Verdict, Violation};
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use crate::property::PropertySet;
+use crate::reduction::Reduction;
+use crate::store::{ExactStore, Store};
+use crate::system::System;
+use engine::Engine;
+use monitor::{Monitor, OnProgress};
+use space::Space;
+use straighten::Straightener;
+use worklist::Worklist;
+
+/// In which order states are expanded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Order {
+    /// By distance from the initial state. A counterexample has the fewest expansions
+    /// possible (steps, for the full search), and of those of its length the fewest
+    /// context switches, unless telling that would take over two million expansions or
+    /// there are hundreds of ends to choose from.
+    #[default]
+    BreadthFirst,
+    /// Always the state that was reached last.
+    DepthFirst,
+    /// By the number of context switches, then by distance. A counterexample has the fewest
+    /// switches possible, and of those the fewest expansions. States are expanded
+    /// once for every thread that can have moved last; the statistics count them once.
+    FewestSwitches,
+}
+
+/// When a search stops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stop {
+    AtFirst,
+    Never,
+}
+
+/// What a search is to do.
+struct Settings {
+    order: Order,
+    properties: PropertySet,
+    stop: Stop,
+    max_states: Option<u64>,
+    max_depth: Option<u64>,
+}
+
+/// A search to be: what to look for, in which order, and when to give up.
+///
+/// ```
+/// use raddle_explore::{
+///     Property, Search, Verdict, reductions::full::Full, testing::{Counters, Op},
+/// };
+///
+/// // One thread sets the counter, the other one hopes that it did.
+/// let mut system = Counters::new(&[&[Op::Set(0, 1)], &[Op::Assert(0, 1)]]);
+/// let outcome = Search::new().run(&mut system, &mut Full::default());
+///
+/// assert_eq!(outcome.verdict, Verdict::Violated);
+/// let violation = &outcome.violations[0];
+/// assert_eq!(violation.property(), Property::Assertion);
+/// assert_eq!(violation.schedule.len(), 1);
+/// ```
+#[must_use = "a search does nothing until it is run"]
+pub struct Search<'a> {
+    settings: Settings,
+    timeout: Option<Duration>,
+    max_memory: Option<u64>,
+    cancel: Option<Arc<AtomicBool>>,
+    on_progress: Option<OnProgress<'a>>,
+}
+
+impl Default for Search<'_> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<'a> Search<'a> {
+    /// A breadth-first search for the first violation of the default properties, without
+    /// limits.
+    pub fn new() -> Self {
+        Self {
+            settings: Settings {
+                order: Order::default(),
+                properties: PropertySet::default(),
+                stop: Stop::AtFirst,
+                max_states: None,
+                max_depth: None,
+            },
+            timeout: None,
+            max_memory: None,
+            cancel: None,
+            on_progress: None,
+        }
+    }
+
+    /// Sets the order in which states are expanded.
+    pub fn order(mut self, order: Order) -> Self {
+        self.settings.order = order;
+        self
+    }
+
+    /// Sets the properties to check.
+    pub fn properties(mut self, properties: PropertySet) -> Self {
+        self.settings.properties = properties;
+        self
+    }
+
+    /// Does not stop at the first violation, but finds every distinct one: those that
+    /// differ in their property or in the places involved, deadlocks in who is
+    /// blocked where. A thread that failed stops, and the others go on. Of the
+    /// invariants that are broken in one state, only the first counts.
+    pub fn collect_all(mut self) -> Self {
+        self.settings.stop = Stop::Never;
+        self
+    }
+
+    /// Stores at most that many states.
+    pub fn max_states(mut self, states: u64) -> Self {
+        self.settings.max_states = Some(states);
+        self
+    }
+
+    /// Takes no state that is more than that many expansions from the initial one.
+    pub fn max_depth(mut self, depth: u64) -> Self {
+        self.settings.max_depth = Some(depth);
+        self
+    }
+
+    /// Takes at most about that much memory for states, links and frontier. It
+    /// is looked at now and then, so one growth of the store may go beyond it.
+    pub fn max_memory(mut self, bytes: u64) -> Self {
+        self.max_memory = Some(bytes);
+        self
+    }
+
+    /// Stops after about that time.
+    pub fn timeout(mut self, time: Duration) -> Self {
+        self.timeout = Some(time);
+        self
+    }
+
+    /// Stops soon after the flag has become true.
+    pub fn cancel(mut self, flag: Arc<AtomicBool>) -> Self {
+        self.cancel = Some(flag);
+        self
+    }
+
+    /// Reports the progress, at most ten times per second.
+    pub fn on_progress(mut self, report: impl FnMut(&Progress) + 'a) -> Self {
+        self.on_progress = Some(Box::new(report));
+        self
+    }
+
+    /// Runs the search with an [`ExactStore`].
+    pub fn run<S: System>(self, system: &mut S, reduction: &mut dyn Reduction<S>) -> Outcome {
+        self.run_in(system, reduction, &mut ExactStore::new())
+    }
+
+    /// Runs the search with a given store, which must be empty.
+    ///
+    /// # Panics
+    ///
+    /// If the store is not empty, or if the expansion of a state by the reduction is
+    /// not the same whenever it is asked for.
+    pub fn run_in<S: System>(
+        self,
+        system: &mut S,
+        reduction: &mut dyn Reduction<S>,
+        states: &mut impl Store,
+    ) -> Outcome {
+        assert!(states.is_empty(), "a search must start with an empty store");
+        match self.settings.order {
+            Order::BreadthFirst => self.run_by(
+                system,
+                reduction,
+                states,
+                breadth_first::BreadthFirst::new(),
+            ),
+            Order::DepthFirst => {
+                self.run_by(system, reduction, states, depth_first::DepthFirst::new())
+            }
+            Order::FewestSwitches => {
+                let worklist = fewest_switches::FewestSwitches::new();
+                self.run_by(system, reduction, states, worklist)
+            }
+        }
+    }
+
+    fn run_by<S: System>(
+        self,
+        system: &mut S,
+        reduction: &mut dyn Reduction<S>,
+        states: &mut impl Store,
+        worklist: impl Worklist,
+    ) -> Outcome {
+        let settings = self.settings;
+        let mut monitor = Monitor::start();
+        monitor.timeout = self.timeout;
+        monitor.max_memory = self.max_memory;
+        monitor.cancel = self.cancel;
+        monitor.on_progress = self.on_progress;
+        let mut engine = Engine::new(&settings, states, worklist, monitor);
+        engine.run(system, reduction);
+        conclude(engine, system, reduction)
+    }
+}
+
+/// Makes the outcome of a search that has ended.
+fn conclude<S: System, St: Store, W: Worklist>(
+    engine: Engine<'_, St, W>,
+    system: &mut S,
+    reduction: &mut dyn Reduction<S>,
+) -> Outcome {
+    let progress = engine.progress();
+    let Engine {
+        settings,
+        states,
+        worklist,
+        mut monitor,
+        findings,
+        mut statistics,
+        mut cut,
+        ..
+    } = engine;
+    let not_preserved = settings.properties.minus(reduction.preserves());
+    let reduction_name = reduction.name();
+    let mut space = Space::new(system, reduction, states);
+
+    let mut findings = match settings.stop {
+        Stop::AtFirst => findings.into_best().into_iter().collect(),
+        Stop::Never => findings.list,
+    };
+    findings.sort_by_key(|finding| finding.rank);
+    let mut straightener = Straightener {
+        budget: straighten::MOST_EXPANSIONS,
+        interrupted: &mut || monitor.tick(|| progress).is_some(),
+    };
+    let violations: Vec<_> = findings
+        .into_iter()
+        .map(|finding| counterexample::violation(&mut space, &worklist, finding, &mut straightener))
+        .collect();
+
+    let ended_otherwise = statistics.terminated + statistics.deadlocked + statistics.failed;
+    let all_cut = statistics.cut > 0 && ended_otherwise == 0;
+    let mut vacuous = false;
+    if violations.is_empty() && cut.is_none() && all_cut {
+        match vacuity::has_cycle(&mut space, || monitor.tick(|| progress)) {
+            Ok(cycle) => vacuous = !cycle,
+            Err(limit) => cut = Some(limit),
+        }
+    }
+    statistics.elapsed = monitor.started.elapsed();
+    let verdict = if !violations.is_empty() {
+        Verdict::Violated
+    } else if let Some(limit) = cut {
+        Verdict::Inconclusive(Inconclusive::Cut(limit))
+    } else if !not_preserved.is_empty() {
+        Verdict::Inconclusive(Inconclusive::NotPreserved(not_preserved))
+    } else if vacuous {
+        Verdict::Inconclusive(Inconclusive::Vacuous)
+    } else {
+        Verdict::Verified
+    };
+    Outcome {
+        verdict,
+        violations,
+        cut,
+        statistics,
+        properties: settings.properties,
+        order: settings.order,
+        reduction: reduction_name,
+    }
+}

@@ -1,0 +1,113 @@
+//! [`Monitor`]: time, memory, cancellation and progress, looked at now and then.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use super::outcome::Limit;
+
+/// How a search is coming along.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// States stored.
+    pub states: u64,
+    /// Steps executed.
+    pub transitions: u64,
+    /// Nodes that wait to be expanded.
+    pub frontier: u64,
+    /// How far the state is that was expanded last.
+    pub depth: u64,
+    /// The memory of store, links and frontier.
+    pub memory_bytes: u64,
+    /// The time since the start.
+    pub elapsed: Duration,
+}
+
+/// The most ticks between two looks at the clock.
+const LONGEST_STRIDE: u32 = 1024;
+/// Looks at the clock that are closer together than this are a waste.
+const CLOSE: Duration = Duration::from_millis(2);
+/// Looks at the clock that are further apart than this are too rare.
+const APART: Duration = Duration::from_millis(50);
+const BETWEEN_REPORTS: Duration = Duration::from_millis(100);
+
+/// Who is told how a search is coming along.
+pub(super) type OnProgress<'a> = Box<dyn FnMut(&Progress) + 'a>;
+
+/// Looks at the clock and everything else that is too slow for every state.
+pub(super) struct Monitor<'a> {
+    pub(super) timeout: Option<Duration>,
+    pub(super) max_memory: Option<u64>,
+    pub(super) cancel: Option<Arc<AtomicBool>>,
+    pub(super) on_progress: Option<OnProgress<'a>>,
+    pub(super) started: Instant,
+    last_look: Instant,
+    last_report: Instant,
+    /// Ticks between two looks. It adapts to the speed of the system: one state can
+    /// take a microsecond or a second.
+    stride: u32,
+    ticks_left: u32,
+}
+
+impl<'a> Monitor<'a> {
+    pub(super) fn start() -> Self {
+        let now = Instant::now();
+        Self {
+            timeout: None,
+            max_memory: None,
+            cancel: None,
+            on_progress: None,
+            started: now,
+            last_look: now,
+            last_report: now,
+            stride: 1,
+            ticks_left: 1,
+        }
+    }
+
+    /// Counts one piece of work; every so often looks whether a limit is reached.
+    #[inline]
+    pub(super) fn tick(&mut self, progress: impl FnOnce() -> Progress) -> Option<Limit> {
+        self.ticks_left -= 1;
+        if self.ticks_left > 0 {
+            return None;
+        }
+        self.look(progress())
+    }
+
+    #[cold]
+    fn look(&mut self, mut progress: Progress) -> Option<Limit> {
+        let now = Instant::now();
+        let interval = now - self.last_look;
+        if interval < CLOSE {
+            self.stride = (self.stride * 2).min(LONGEST_STRIDE);
+        } else if interval > APART {
+            self.stride = (self.stride / 8).max(1);
+        }
+        self.last_look = now;
+        self.ticks_left = self.stride;
+        progress.elapsed = now - self.started;
+        if let Some(report) = &mut self.on_progress
+            && now - self.last_report >= BETWEEN_REPORTS
+        {
+            self.last_report = now;
+            report(&progress);
+        }
+        if self
+            .cancel
+            .as_ref()
+            .is_some_and(|flag| flag.load(Ordering::Relaxed))
+        {
+            Some(Limit::Cancelled)
+        } else if self.timeout.is_some_and(|limit| progress.elapsed >= limit) {
+            Some(Limit::Time)
+        } else if self
+            .max_memory
+            .is_some_and(|limit| progress.memory_bytes > limit)
+        {
+            Some(Limit::Memory)
+        } else {
+            None
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! [`Outcome`]: what a search found out.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::property::{Property, PropertySet};
+use crate::reduction::{BlockedThread, Race};
+use crate::search::Order;
+use crate::system::{Fault, FaultKind, Move, Place, ThreadId};
+
+/// Everything that a search found out. All reports are derived from this value.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The answer.
+    pub verdict: Verdict,
+    /// The violations, the one that is reached first in the order of the search first.
+    /// At most one unless [all](super::Search::collect_all) were asked for.
+    pub violations: Vec<Violation>,
+    /// The limit that cut the search, if one did. Even then violations that were found
+    /// are real, and the verdict says so.
+    pub cut: Option<Limit>,
+    /// What the search did.
+    pub statistics: Statistics,
+    /// The properties that were checked.
+    pub properties: PropertySet,
+    /// In which order.
+    pub order: Order,
+    /// The name of the reduction.
+    pub reduction: &'static str,
+}
+
+impl Outcome {
+    /// Whether all properties hold in all executions.
+    #[must_use]
+    pub fn is_verified(&self) -> bool {
+        self.verdict == Verdict::Verified
+    }
+}
+
+/// The answer of a search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The whole state space was searched, and no property is violated.
+    Verified,
+    /// There is a violation.
+    Violated,
+    /// No violation was found, which means nothing.
+    Inconclusive(Inconclusive),
+}
+
+/// Why a search without a violation proves nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Inconclusive {
+    /// It was cut.
+    Cut(Limit),
+    /// Every execution was cut by an assumption.
+    Vacuous,
+    /// The reduction does not preserve these of the properties that were asked for.
+    NotPreserved(PropertySet),
+}
+
+impl fmt::Display for Inconclusive {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cut(limit) => limit.fmt(f),
+            Self::Vacuous => f.write_str("every execution was cut by an assumption"),
+            Self::NotPreserved(properties) => {
+                write!(f, "the reduction does not preserve: {properties}")
+            }
+        }
+    }
+}
+
+/// What cut a search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Limit {
+    /// There are more states than allowed.
+    States,
+    /// There are states further from the initial one than allowed.
+    Depth,
+    /// More memory was needed than allowed.
+    Memory,
+    /// The time was over.
+    Time,
+    /// It was cancelled.
+    Cancelled,
+    /// The store could take no more states.
+    StoreFull,
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::States => "the limit on states was reached",
+            Self::Depth => "the limit on depth was reached",
+            Self::Memory => "the limit on memory was reached",
+            Self::Time => "the limit on time was reached",
+            Self::Cancelled => "the search was cancelled",
+            Self::StoreFull => "the store of states is full",
+        })
+    }
+}
+
+/// A violation and a schedule that leads to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// What is wrong.
+    pub cause: Cause,
+    /// The moves from the initial state, as [`replay`](crate::replay()) takes them: the
+    /// state is brought into canonical form after each. The last move is the one that
+    /// fails, if one does; otherwise the schedule ends in the state that is wrong.
+    pub schedule: Vec<Move>,
+    /// How often the schedule changes from one thread to another.
+    pub switches: usize,
+}
+
+/// What is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// A step failed: the last of the schedule.
+    Fault {
+        /// The thread that made it, by its position in the state before.
+        thread: ThreadId,
+        /// What happened.
+        fault: Fault,
+    },
+    /// An invariant does not hold in the last state.
+    Invariant {
+        /// Which.
+        fault: Fault,
+    },
+    /// Nothing can move in the last state.
+    Deadlock {
+        /// Who is blocked where, by positions in that state.
+        blocked: Vec<BlockedThread>,
+    },
+    /// Two threads are about to race in the last state.
+    Race(Race),
+}
+
+impl Violation {
+    /// The property that is violated.
+    #[must_use]
+    pub fn property(&self) -> Property {
+        match &self.cause {
+            Cause::Fault { fault, .. } => property_of(fault.kind),
+            Cause::Invariant { .. } => Property::Invariant,
+            Cause::Deadlock { .. } => Property::Deadlock,
+            Cause::Race(_) => Property::Race,
+        }
+    }
+
+    /// Who is involved, in the order of [`places`](Self::places); for an invariant
+    /// nobody in particular.
+    #[must_use]
+    pub fn threads(&self) -> Vec<ThreadId> {
+        match &self.cause {
+            Cause::Fault { thread, .. } => vec![*thread],
+            Cause::Invariant { .. } => Vec::new(),
+            Cause::Deadlock { blocked } => blocked.iter().map(|b| b.thread).collect(),
+            Cause::Race(race) => vec![race.first.thread, race.second.thread],
+        }
+    }
+
+    /// The places involved.
+    #[must_use]
+    pub fn places(&self) -> Vec<Place> {
+        match &self.cause {
+            Cause::Fault { fault, .. } | Cause::Invariant { fault } => vec![fault.place],
+            Cause::Deadlock { blocked } => blocked.iter().map(|b| b.place).collect(),
+            Cause::Race(race) => vec![race.first.access.place, race.second.access.place],
+        }
+    }
+
+    /// What is wrong, for people.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        match &self.cause {
+            Cause::Fault { fault, .. } | Cause::Invariant { fault } => &fault.message,
+            Cause::Deadlock { .. } => "deadlock",
+            Cause::Race(_) => "data race",
+        }
+    }
+}
+
+/// The property that a fault violates.
+pub(super) fn property_of(kind: FaultKind) -> Property {
+    match kind {
+        FaultKind::Assertion => Property::Assertion,
+        FaultKind::Runtime => Property::Runtime,
+        FaultKind::Invariant => Property::Invariant,
+    }
+}
+
+/// What a search did, in numbers.
+///
+/// States and steps are counted once, however often a state was expanded: a search
+/// that was neither cut nor ended by a violation has the same numbers in every order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// Boundary states that were stored.
+    pub states: u64,
+    /// Steps that were executed.
+    pub transitions: u64,
+    /// Steps that were tried and blocked.
+    pub blocked_steps: u64,
+    /// Threads that were found to have ended, once per state.
+    pub ended_steps: u64,
+    /// The greatest number of expansions from the initial state to one that was expanded,
+    /// on the way that the search took.
+    pub max_depth: u64,
+    /// End states in which all threads have ended.
+    pub terminated: u64,
+    /// End states that an assumption has cut.
+    pub cut: u64,
+    /// End states that are deadlocks.
+    pub deadlocked: u64,
+    /// End states in which a thread had failed.
+    pub failed: u64,
+    /// The most nodes that waited to be expanded.
+    pub peak_frontier: u64,
+    /// The memory of store, links and frontier.
+    pub memory_bytes: u64,
+    /// The time it took.
+    pub elapsed: Duration,
+}

@@ -1,0 +1,81 @@
+//! [`Space`]: the stored states once more, with the edges between them.
+//!
+//! Edges are not stored. What needs them after the search expands states again, which
+//! gives the same edges, because an expansion is a function of the state.
+
+use crate::reduction::{Reduction, Visitor};
+use crate::store::{StateId, Store};
+use crate::system::{Fault, Move, System};
+
+/// The states that a search has stored, as a graph.
+pub(super) struct Space<'r, S: System, St> {
+    pub(super) system: &'r mut S,
+    pub(super) reduction: &'r mut dyn Reduction<S>,
+    pub(super) states: &'r St,
+    state: S::State,
+    bytes: Vec<u8>,
+}
+
+/// An edge from a state.
+pub(super) struct FoundEdge<'e, S: System> {
+    pub(super) from: &'e S::State,
+    pub(super) path: &'e [Move],
+    /// The state at the other end, if it is stored.
+    pub(super) to: Option<StateId>,
+}
+
+impl<'r, S: System, St: Store> Space<'r, S, St> {
+    pub(super) fn new(
+        system: &'r mut S,
+        reduction: &'r mut dyn Reduction<S>,
+        states: &'r St,
+    ) -> Self {
+        Self {
+            system,
+            reduction,
+            states,
+            state: S::State::default(),
+            bytes: Vec::new(),
+        }
+    }
+
+    /// Calls `see` for every edge from a state, in a fixed order.
+    pub(super) fn for_each_edge(
+        &mut self,
+        from: StateId,
+        see: impl FnMut(&mut S, FoundEdge<'_, S>),
+    ) {
+        self.system.decode(self.states.get(from), &mut self.state);
+        let mut edges = Edges {
+            states: self.states,
+            from: &self.state,
+            bytes: &mut self.bytes,
+            see,
+        };
+        self.reduction.expand(self.system, &self.state, &mut edges);
+    }
+}
+
+struct Edges<'e, S: System, St, F> {
+    states: &'e St,
+    from: &'e S::State,
+    bytes: &'e mut Vec<u8>,
+    see: F,
+}
+
+impl<S: System, St: Store, F: FnMut(&mut S, FoundEdge<'_, S>)> Visitor<S> for Edges<'_, S, St, F> {
+    fn successor(&mut self, system: &mut S, path: &[Move], state: &S::State) {
+        self.bytes.clear();
+        system.encode(state, self.bytes);
+        let edge = FoundEdge {
+            from: self.from,
+            path,
+            to: self.states.find(self.bytes),
+        };
+        (self.see)(system, edge);
+    }
+
+    fn fault(&mut self, system: &mut S, path: &[Move], _: &Fault, after: &S::State) {
+        self.successor(system, path, after);
+    }
+}

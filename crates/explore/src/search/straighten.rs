@@ -1,0 +1,161 @@
+//! Of all shortest counterexamples, one with the fewest context switches.
+//!
+//! A breadth-first search remembers one way to each state, and it tends to switch at
+//! every other step. Afterwards, dynamic programming finds a better one of the same
+//! length: from the states that end a counterexample backwards, one level of the
+//! search after another, it computes for each state that lies on a shortest
+//! way to them, and for each thread that can make the first move there, the fewest
+//! switches to the end. Only edges from a level to the next are on shortest ways, and
+//! every state of the earlier levels is expanded once.
+//!
+//! Without memory of the edges this takes as long as the search did, so there is
+//! a budget; where it does not suffice, the way that the search took is reported.
+
+use std::collections::HashMap;
+
+use super::findings::Finding;
+use super::space::Space;
+use super::worklist::Worklist;
+use crate::replay::legs;
+use crate::store::{StateId, Store};
+use crate::system::{Move, System};
+
+/// How many states are expanded for straightening in one run, at most.
+pub(super) const MOST_EXPANSIONS: u64 = 2_000_000;
+
+/// Makes counterexamples straight while its budget lasts.
+pub(super) struct Straightener<'i> {
+    pub(super) budget: u64,
+    /// Whether to give up.
+    pub(super) interrupted: &'i mut dyn FnMut() -> bool,
+}
+
+/// A straight counterexample.
+pub(super) struct Straightened {
+    /// Which candidate of the finding it ends with.
+    pub(super) candidate: usize,
+    pub(super) schedule: Vec<Move>,
+}
+
+/// A best way from a state to the end of a counterexample.
+struct Way {
+    /// The name of the thread that makes the first move; nobody at the end itself.
+    first: Option<u64>,
+    switches: u32,
+    path: Vec<Move>,
+    then: Then,
+}
+
+enum Then {
+    /// Nothing: the violation of that candidate is reached.
+    End(usize),
+    /// That way of the next state.
+    Next(StateId, usize),
+}
+
+/// For each state on a shortest way, its best way for each first thread.
+type Ways = HashMap<StateId, Vec<Way>>;
+
+impl Straightener<'_> {
+    /// A shortest way to one of the candidates that has the fewest switches, or nothing
+    /// if the order of the search does not go by distance or the budget is too small.
+    pub(super) fn straighten<S: System, St: Store, W: Worklist>(
+        &mut self,
+        space: &mut Space<'_, S, St>,
+        worklist: &W,
+        finding: &Finding,
+    ) -> Option<Straightened> {
+        let depth = finding.rank.length as usize;
+        let needed = u64::from(worklist.level(depth.saturating_sub(1))?.end);
+        self.budget = self.budget.checked_sub(needed)?;
+
+        let mut ways = Ways::new();
+        let mut state = S::State::default();
+        for (number, candidate) in finding.candidates.iter().enumerate() {
+            let at = StateId(candidate.node);
+            space.system.decode(space.states.get(at), &mut state);
+            let legs = legs(space.system, &state, &candidate.path);
+            let way = Way {
+                first: legs.map(|legs| legs.first),
+                switches: legs.map_or(0, |legs| legs.switches),
+                path: candidate.path.clone(),
+                then: Then::End(number),
+            };
+            improve(ways.entry(at).or_default(), way);
+        }
+        for level in (0..depth).rev() {
+            // Candidates that end with a path from the last level have no states in a
+            // level after it.
+            let Some(next_level) = worklist.level(level + 1) else {
+                continue;
+            };
+            if !ways.keys().any(|state| next_level.contains(&state.0)) {
+                continue;
+            }
+            for id in worklist.level(level)? {
+                if (self.interrupted)() {
+                    return None;
+                }
+                let from = StateId(id);
+                space.for_each_edge(from, |system, edge| {
+                    let Some(to) = edge.to.filter(|to| next_level.contains(&to.0)) else {
+                        return;
+                    };
+                    let Some(onward) = ways.get(&to) else {
+                        return;
+                    };
+                    let Some(legs) = legs(system, edge.from, edge.path) else {
+                        return;
+                    };
+                    let cost = |way: &Way| {
+                        let switch = way.first.is_some_and(|first| first != legs.last);
+                        way.switches + u32::from(switch)
+                    };
+                    let Some((best, way)) =
+                        onward.iter().enumerate().min_by_key(|(_, way)| cost(way))
+                    else {
+                        return;
+                    };
+                    let way = Way {
+                        first: Some(legs.first),
+                        switches: legs.switches + cost(way),
+                        path: edge.path.to_vec(),
+                        then: Then::Next(to, best),
+                    };
+                    improve(ways.entry(from).or_default(), way);
+                });
+            }
+        }
+        follow(&ways)
+    }
+}
+
+/// Adds a way, unless there is one as good with the same first thread.
+fn improve(ways: &mut Vec<Way>, way: Way) {
+    match ways.iter_mut().find(|known| known.first == way.first) {
+        None => ways.push(way),
+        Some(known) if way.switches < known.switches => *known = way,
+        Some(_) => {}
+    }
+}
+
+/// The best way from the initial state.
+fn follow(ways: &Ways) -> Option<Straightened> {
+    let mut schedule = Vec::new();
+    let mut state = StateId(0);
+    let initial = ways.get(&state)?.iter().enumerate();
+    let (mut number, _) = initial.min_by_key(|(_, way)| way.switches)?;
+    loop {
+        let way = &ways[&state][number];
+        schedule.extend_from_slice(&way.path);
+        match way.then {
+            Then::End(candidate) => {
+                return Some(Straightened {
+                    candidate,
+                    schedule,
+                });
+            }
+            Then::Next(next, next_number) => (state, number) = (next, next_number),
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! Every limit cuts, says so, and never lets a search claim more than it knows.
+
+use super::*;
+use crate::system::{Choice, Fault, Place, Step, ThreadId};
+use crate::testing::Op::*;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+fn cut_by(outcome: &Outcome, limit: Limit) {
+    assert_eq!(outcome.cut, Some(limit));
+    let reason = Inconclusive::Cut(limit);
+    assert_eq!(outcome.verdict, Verdict::Inconclusive(reason));
+}
+
+#[test]
+fn states() {
+    for order in ORDERS {
+        let search = || Search::new().order(order);
+        let all = run(search(), &Counters::racing(3)).statistics.states;
+        let exactly = run(search().max_states(all), &Counters::racing(3));
+        assert!(exactly.is_verified());
+        for max in [0, 1, 5, all - 1] {
+            let outcome = run(search().max_states(max), &Counters::racing(3));
+            cut_by(&outcome, Limit::States);
+            assert_eq!(outcome.statistics.states, max.max(1));
+        }
+    }
+}
+
+#[test]
+fn depth() {
+    for order in ORDERS {
+        let search = || Search::new().order(order);
+        let system = Counters::racing(3);
+        assert!(run(search().max_depth(6), &system).is_verified());
+        for max in 0..6 {
+            cut_by(&run(search().max_depth(max), &system), Limit::Depth);
+        }
+        let failing = Counters::new(&[&[Set(0, 1), Assert(0, 0)]]);
+        cut_by(&run(search().max_depth(1), &failing), Limit::Depth);
+        assert_eq!(run(search().max_depth(2), &failing).violations.len(), 1);
+    }
+    let states = |depth| {
+        run(Search::new().max_depth(depth), &Counters::racing(2))
+            .statistics
+            .states
+    };
+    assert_eq!([0, 1, 4].map(states), [1, 3, 13]);
+}
+
+#[test]
+fn memory() {
+    for order in ORDERS {
+        let search = || Search::new().order(order);
+        let needed = run(search(), &Counters::racing(5)).statistics.memory_bytes;
+        cut_by(
+            &run(search().max_memory(needed / 2), &Counters::racing(5)),
+            Limit::Memory,
+        );
+        let enough = run(search().max_memory(needed), &Counters::racing(5));
+        assert!(enough.is_verified());
+    }
+}
+
+#[test]
+fn a_full_store() {
+    let mut store = ExactStore::with_limit(10);
+    let outcome = Search::new().run_in(&mut Counters::racing(3), &mut Full::default(), &mut store);
+    cut_by(&outcome, Limit::StoreFull);
+    assert_eq!(outcome.statistics.states, 10);
+    let mut none = ExactStore::with_limit(0);
+    let outcome = Search::new().run_in(&mut Counters::racing(3), &mut Full::default(), &mut none);
+    cut_by(&outcome, Limit::StoreFull);
+}
+
+#[test]
+fn a_violation_stays_one_when_the_search_is_cut() {
+    let failing: [&[Op]; 3] = [&[Assert(0, 1)], &[Set(1, 1); 3], &[Set(2, 1); 3]];
+    let search = Search::new().collect_all().max_states(4);
+    let outcome = run(search, &Counters::new(&failing));
+    assert_eq!(outcome.verdict, Verdict::Violated);
+    assert_eq!(outcome.cut, Some(Limit::States));
+}
+
+/// A system that never ends and takes its time for every step.
+struct Slow(Duration);
+
+impl System for Slow {
+    type State = u64;
+
+    fn initial(&mut self) -> u64 {
+        0
+    }
+    fn thread_count(&self, _: &u64) -> usize {
+        1
+    }
+    fn step(&mut self, state: &u64, _: ThreadId, _: Choice, step: &mut Step<u64>) {
+        std::thread::sleep(self.0);
+        step.status = Status::Moved;
+        step.after = state + 1;
+    }
+    fn canonicalise(&mut self, _: &mut u64) {}
+    fn encode(&self, state: &u64, bytes: &mut Vec<u8>) {
+        bytes.extend(state.to_le_bytes());
+    }
+    fn decode(&self, bytes: &[u8], state: &mut u64) {
+        *state = u64::from_le_bytes(bytes.try_into().unwrap());
+    }
+    fn broken_invariant(&mut self, _: &u64) -> Option<Fault> {
+        None
+    }
+    fn failed(&self, _: &u64) -> bool {
+        false
+    }
+    fn place(&self, _: &u64, _: ThreadId) -> Place {
+        Place(0)
+    }
+}
+
+#[test]
+fn time_is_kept_on_fast_and_slow_systems() {
+    for pause in [Duration::ZERO, Duration::from_millis(30)] {
+        let start = Instant::now();
+        let search = Search::new().timeout(Duration::from_millis(200));
+        let outcome = search.run(&mut Slow(pause), &mut Full::default());
+        cut_by(&outcome, Limit::Time);
+        assert!(start.elapsed() >= Duration::from_millis(200));
+        assert!(start.elapsed() < Duration::from_millis(1200));
+    }
+}
+
+#[test]
+fn cancellation_and_progress() {
+    let flag = Arc::new(AtomicBool::new(false));
+    let mut reports = Vec::new();
+    let search = Search::new().cancel(flag.clone()).on_progress(|progress| {
+        reports.push(*progress);
+        if reports.len() == 3 {
+            flag.store(true, Ordering::Relaxed);
+        }
+    });
+    let outcome = search.run(&mut Slow(Duration::ZERO), &mut Full::default());
+    cut_by(&outcome, Limit::Cancelled);
+    assert_eq!(reports.len(), 3);
+    for pair in reports.windows(2) {
+        assert!(pair[1].elapsed - pair[0].elapsed >= Duration::from_millis(100));
+        assert!(pair[1].states > pair[0].states && pair[1].depth > pair[0].depth);
+    }
+}
+
+#[test]
+fn all_executions_cut_is_no_proof() {
+    for order in ORDERS {
+        let verdict = |codes: &[&[Op]]| {
+            let outcome = run(Search::new().order(order), &Counters::new(codes));
+            assert!(outcome.statistics.cut > 0);
+            outcome.verdict
+        };
+        let vacuous = Verdict::Inconclusive(Inconclusive::Vacuous);
+        assert_eq!(verdict(&[&[Assume(1)]]), vacuous);
+        assert_eq!(verdict(&[&[Choose(2), Assume(2)], &[Set(0, 1)]]), vacuous);
+        // Two ways to one state are no cycle.
+        assert_eq!(verdict(&[&[Set(0, 1), Assume(1)], &[Set(1, 1)]]), vacuous);
+        assert_eq!(verdict(&[&[Choose(2), Assume(1)]]), Verdict::Verified);
+        // The second thread never ends, so an execution can go on beside the blocked one.
+        let endless: [&[Op]; 2] = [&[Assume(1)], &[Goto(0)]];
+        let outcome = run(Search::new().order(order), &Counters::new(&endless));
+        assert_eq!(outcome.verdict, Verdict::Verified);
+    }
+}
+
+#[test]
+fn an_endless_alternative_is_no_cut() {
+    // Choosing 1 is cut; choosing 0 may be repeated for ever.
+    let code = [Choose(2), Assume(0), Goto(0)];
+    let outcome = run(Search::new(), &Counters::new(&[&code]));
+    assert_eq!(
+        (outcome.statistics.cut, outcome.statistics.terminated),
+        (1, 0)
+    );
+    assert!(outcome.is_verified());
+}
+
+/// The full search, under the claim that it preserves nothing.
+struct Modest(Full<Counters>);
+
+impl Reduction<Counters> for Modest {
+    fn name(&self) -> &'static str {
+        "modest"
+    }
+    fn preserves(&self) -> PropertySet {
+        PropertySet::NONE.with(crate::Property::Assertion)
+    }
+    fn expand(
+        &mut self,
+        system: &mut Counters,
+        state: &crate::testing::State,
+        visitor: &mut dyn crate::Visitor<Counters>,
+    ) -> crate::Effort {
+        self.0.expand(system, state, visitor)
+    }
+}
+
+#[test]
+fn what_is_not_preserved_is_not_verified() {
+    let reduction = &mut Modest(Full::default());
+    let asked = PropertySet::NONE.with(crate::Property::Assertion);
+    let outcome = Search::new()
+        .properties(asked)
+        .run(&mut Counters::racing(2), reduction);
+    assert!(outcome.is_verified());
+    let outcome = Search::new()
+        .properties(asked.with(crate::Property::Deadlock))
+        .run(&mut Counters::racing(2), reduction);
+    let lost = PropertySet::NONE.with(crate::Property::Deadlock);
+    let reason = Inconclusive::NotPreserved(lost);
+    assert_eq!(outcome.verdict, Verdict::Inconclusive(reason));
+    assert_eq!(outcome.reduction, "modest");
+}

@@ -1,0 +1,69 @@
+//! Tests of the engine on small systems.
+
+mod counts;
+mod graphs;
+mod limits;
+mod oracle;
+mod violations;
+
+use super::*;
+use crate::reductions::full::Full;
+use crate::system::Status;
+use crate::testing::{Counters, Op};
+
+const ORDERS: [Order; 3] = [
+    Order::BreadthFirst,
+    Order::DepthFirst,
+    Order::FewestSwitches,
+];
+
+fn run(search: Search<'_>, system: &Counters) -> Outcome {
+    let outcome = search.run(&mut system.clone(), &mut Full::default());
+    for violation in &outcome.violations {
+        check_schedule(system, violation);
+    }
+    outcome
+}
+
+/// Replays a counterexample and checks that it is one.
+fn check_schedule(system: &Counters, violation: &Violation) {
+    let system = &mut system.clone();
+    let initial = system.initial();
+    let last = violation.schedule.len().wrapping_sub(1);
+    let mut failed = None;
+    let end = crate::replay(system, &initial, &violation.schedule, |_, replayed| {
+        match &replayed.step.status {
+            Status::Moved => {}
+            Status::Failed(fault) if replayed.number == last => {
+                failed = Some((replayed.taken.thread, fault.clone()));
+            }
+            // Before the last move, other threads may have failed.
+            Status::Failed(_) => {}
+            status => panic!("a move of the schedule is {status:?}"),
+        }
+    });
+    match &violation.cause {
+        Cause::Fault { thread, fault } => assert_eq!(failed, Some((*thread, fault.clone()))),
+        Cause::Invariant { fault } => {
+            assert_eq!(system.broken_invariant(&end).as_ref(), Some(fault));
+        }
+        Cause::Deadlock { blocked } => {
+            let mut step = crate::Step::default();
+            for position in 0..system.thread_count(&end) {
+                let thread = crate::ThreadId(position as u32);
+                system.step(&end, thread, crate::Choice::FIRST, &mut step);
+                let waits = step.status == Status::Blocked { assumption: false };
+                assert!(waits || step.status == Status::Ended);
+                assert_eq!(waits, blocked.iter().any(|b| b.thread == thread));
+            }
+            assert!(!blocked.is_empty());
+        }
+        Cause::Race(race) => {
+            let mut step = crate::Step::default();
+            for pending in [race.first, race.second] {
+                system.step(&end, pending.thread, crate::Choice::FIRST, &mut step);
+                assert!(step.footprint.contains(&pending.access));
+            }
+        }
+    }
+}

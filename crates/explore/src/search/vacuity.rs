@@ -1,0 +1,60 @@
+//! Whether there is a cycle among the stored states: an execution that goes on for ever.
+
+use super::outcome::Limit;
+use super::space::Space;
+use crate::store::{StateId, Store};
+use crate::system::System;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Colour {
+    /// Not reached yet.
+    White,
+    /// On the way from the initial state to the current one.
+    Grey,
+    /// Left behind: no cycle goes through it.
+    Black,
+}
+
+enum Task {
+    Enter(StateId),
+    Leave(StateId),
+}
+
+/// Searches depth-first for a state that is reached again from itself. The search
+/// must have been complete. `interrupted` is asked before every expansion.
+pub(super) fn has_cycle<S: System, St: Store>(
+    space: &mut Space<'_, S, St>,
+    mut interrupted: impl FnMut() -> Option<Limit>,
+) -> Result<bool, Limit> {
+    let mut colours = vec![Colour::White; space.states.len()];
+    let mut tasks = vec![Task::Enter(StateId(0))];
+    let mut cycle = false;
+    while let Some(task) = tasks.pop() {
+        match task {
+            Task::Leave(state) => colours[state.0 as usize] = Colour::Black,
+            Task::Enter(state) if colours[state.0 as usize] == Colour::White => {
+                if let Some(limit) = interrupted() {
+                    return Err(limit);
+                }
+                colours[state.0 as usize] = Colour::Grey;
+                tasks.push(Task::Leave(state));
+                space.for_each_edge(state, |_, edge| {
+                    let to = edge
+                        .to
+                        .expect("a complete search has stored every successor");
+                    match colours[to.0 as usize] {
+                        Colour::White => tasks.push(Task::Enter(to)),
+                        Colour::Grey => cycle = true,
+                        Colour::Black => {}
+                    }
+                });
+                if cycle {
+                    return Ok(true);
+                }
+            }
+            // It was reached a second time before it was entered.
+            Task::Enter(_) => {}
+        }
+    }
+    Ok(false)
+}

@@ -1,0 +1,116 @@
+//! [`Worklist`]: in which order states are expanded, and how each was reached.
+//!
+//! The engine knows no order; a search order is an implementation of this trait, in a
+//! file of its own. A worklist deals in *nodes*. For most orders a node is a stored state
+//! and has its number; for [fewest switches](super::fewest_switches) it is a state
+//! together with the thread that moved last.
+
+use std::ops::Range;
+
+use crate::replay::Legs;
+use crate::store::{Inserted, StateId, StoreFull};
+
+/// No node: the parent of the first.
+pub(super) const NOBODY: u32 = u32::MAX;
+
+/// How far it is to a node; lower is better.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Rank {
+    /// Context switches, if the order cares for them; 0 otherwise.
+    pub(super) switches: u32,
+    /// Expansions.
+    pub(super) length: u32,
+}
+
+/// A node that is to be expanded now.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Visit {
+    pub(super) node: u32,
+    pub(super) state: StateId,
+    pub(super) rank: Rank,
+    /// The name of the thread that moved last, if the order cares.
+    pub(super) last: Option<u64>,
+    /// Whether this is the first visit to the state.
+    pub(super) first: bool,
+}
+
+impl Visit {
+    /// The rank of what a path from here leads to. `legs` are those of the path, if the
+    /// order cares for them; a path that is not empty counts as one expansion.
+    pub(super) fn rank_after(&self, path_is_empty: bool, legs: Option<Legs>) -> Rank {
+        let mut rank = self.rank;
+        rank.length += u32::from(!path_is_empty);
+        if let Some(legs) = legs {
+            let switch = self.last.is_some_and(|last| last != legs.first);
+            rank.switches += legs.switches + u32::from(switch);
+        }
+        rank
+    }
+}
+
+/// A way from the node that is being expanded to a stored state.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Edge {
+    pub(super) to: StateId,
+    pub(super) inserted: Inserted,
+    /// Present if the order [tracks threads](Worklist::TRACKS_THREADS).
+    pub(super) legs: Option<Legs>,
+}
+
+/// One node on the way to another.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Hop {
+    pub(super) state: StateId,
+    /// The name of the thread that moved last to get here, if the order cares.
+    pub(super) last: Option<u64>,
+}
+
+/// A search order.
+pub(super) trait Worklist {
+    /// Whether edges must come with their [`Legs`].
+    const TRACKS_THREADS: bool;
+
+    /// Enters the initial state.
+    fn start(&mut self, root: StateId) -> Result<(), StoreFull>;
+
+    /// Takes the next node to expand.
+    fn next(&mut self) -> Option<Visit>;
+
+    /// Takes an edge from the node taken last, and returns the node it leads to. States
+    /// that are new come in the order of their numbers.
+    fn edge(&mut self, from: &Visit, edge: Edge) -> Result<u32, StoreFull>;
+
+    /// Whether no better violation than the best one found can come, now that `next` is
+    /// to be expanded. `first_found` is the rank of the node during whose expansion
+    /// the first one was found.
+    fn settled(&self, best: Rank, first_found: Rank, next: &Visit) -> bool;
+
+    /// The numbers of the states at that distance from the initial one, if states are
+    /// numbered by distance, nodes are states, and some were found at that distance.
+    fn level(&self, depth: usize) -> Option<Range<u32>> {
+        let _ = depth;
+        None
+    }
+
+    /// The nodes from the initial state to a node, both included.
+    fn trail(&self, node: u32) -> Vec<Hop>;
+
+    /// How many nodes wait.
+    fn waiting(&self) -> usize;
+
+    /// How much memory the order takes, or took at most.
+    fn memory_bytes(&self) -> usize;
+}
+
+/// The trail of a node whose parents are given by a function.
+pub(super) fn trail_of(node: u32, hop: impl Fn(u32) -> (Hop, u32)) -> Vec<Hop> {
+    let mut trail = Vec::new();
+    let mut node = node;
+    while node != NOBODY {
+        let (here, parent) = hop(node);
+        trail.push(here);
+        node = parent;
+    }
+    trail.reverse();
+    trail
+}

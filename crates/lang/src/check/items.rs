@@ -1,0 +1,516 @@
+//! Declarations at top level, in whatever order they are written.
+
+use super::operations::NAMES;
+use super::types::Role;
+use super::{
+    Checker, ConstantState, Context, MAX_GLOBAL_SLOTS, MAX_STARTS, Meaning, Signature, TypeMeaning,
+};
+use crate::ast::{self, Item};
+use crate::diagnostic::Diagnostic;
+use crate::hir::{
+    Enum, EnumId, Field, FunctionId, Global, GlobalId, Invariant, Start, Struct, StructId, Type,
+    Value,
+};
+use crate::span::Span;
+
+/// How far a struct has been laid out.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Layout {
+    Waiting,
+    InProgress,
+    Done,
+}
+
+impl<'a> Checker<'a> {
+    /// Checks the whole program.
+    pub(super) fn items(&mut self, tree: &'a ast::Program) {
+        self.collect_names(tree);
+        self.lay_out_structs(tree);
+        for index in 0..self.constants.len() {
+            self.constant(index, Span::default());
+        }
+        self.collect_signatures(tree);
+        self.lay_out_globals(tree);
+        let functions = || {
+            tree.items.iter().filter_map(|item| match item {
+                Item::Function(function) => Some(function),
+                _ => None,
+            })
+        };
+        for (index, function) in functions().enumerate() {
+            self.function_body(function, index);
+        }
+        for item in &tree.items {
+            match item {
+                Item::Invariant(invariant) => self.invariant(invariant),
+                Item::Exclusive(exclusive) => self.exclusive(exclusive),
+                _ => {}
+            }
+        }
+        self.field_disciplines(tree);
+        self.starts(tree);
+        self.flow();
+    }
+
+    fn collect_names(&mut self, tree: &'a ast::Program) {
+        let (mut functions, mut globals, mut structs, mut enums) = (0, 0, 0, 0);
+        for item in &tree.items {
+            match item {
+                Item::Const(constant) => {
+                    let index = self.constants.len();
+                    self.constants.push(ConstantState::Waiting(constant));
+                    self.define(&constant.name, Meaning::Constant(index));
+                }
+                Item::Enum(declaration) => {
+                    let id = EnumId(enums);
+                    enums += 1;
+                    self.define_type(&declaration.name, TypeMeaning::Enum(id));
+                    for (number, value) in declaration.values.iter().enumerate() {
+                        self.define(value, Meaning::EnumValue(id, number as i64));
+                    }
+                    self.program.enums.push(Enum {
+                        name: declaration.name.text.clone(),
+                        values: declaration.values.iter().map(|v| v.text.clone()).collect(),
+                    });
+                }
+                Item::Struct(declaration) => {
+                    self.define_type(&declaration.name, TypeMeaning::Struct(StructId(structs)));
+                    structs += 1;
+                    self.program.structs.push(Struct {
+                        name: declaration.name.text.clone(),
+                        fields: Vec::new(),
+                        slots: 0,
+                    });
+                }
+                Item::Global(declaration) => {
+                    for variable in &declaration.variables {
+                        self.define(&variable.name, Meaning::Global(GlobalId(globals)));
+                        globals += 1;
+                    }
+                }
+                Item::Function(function) => {
+                    self.define(&function.name, Meaning::Function(FunctionId(functions)));
+                    functions += 1;
+                }
+                Item::Run(_) | Item::Invariant(_) | Item::Exclusive(_) => {}
+            }
+        }
+    }
+
+    fn define(&mut self, name: &'a ast::Name, meaning: Meaning) {
+        if NAMES.contains(&name.text.as_str()) {
+            self.report(
+                Diagnostic::error(
+                    name.span,
+                    format!("`{}` is the name of a built-in operation", name.text),
+                )
+                .help("choose another name"),
+            );
+            return;
+        }
+        if let Some((_, earlier)) = self.names.get(name.text.as_str()) {
+            let earlier = *earlier;
+            self.declared_twice(name, earlier);
+        } else {
+            self.names.insert(&name.text, (meaning, name.span));
+        }
+    }
+
+    fn define_type(&mut self, name: &'a ast::Name, meaning: TypeMeaning) {
+        if let Some((_, earlier)) = self.type_names.get(name.text.as_str()) {
+            let earlier = *earlier;
+            self.declared_twice(name, earlier);
+        } else {
+            self.type_names.insert(&name.text, (meaning, name.span));
+        }
+    }
+
+    fn declared_twice(&mut self, name: &ast::Name, earlier: Span) {
+        self.report(
+            Diagnostic::error(name.span, format!("`{}` is declared twice", name.text))
+                .label("declared again here")
+                .related(earlier, "first declared here")
+                .help("give one of the two another name"),
+        );
+    }
+
+    fn lay_out_structs(&mut self, tree: &'a ast::Program) {
+        let declarations: Vec<&ast::Struct> = tree
+            .items
+            .iter()
+            .filter_map(|item| match item {
+                Item::Struct(declaration) => Some(declaration),
+                _ => None,
+            })
+            .collect();
+        let mut layouts = vec![Layout::Waiting; declarations.len()];
+        for index in 0..declarations.len() {
+            self.lay_out_struct(index, &declarations, &mut layouts);
+        }
+    }
+
+    fn lay_out_struct(
+        &mut self,
+        index: usize,
+        declarations: &[&'a ast::Struct],
+        layouts: &mut [Layout],
+    ) {
+        if layouts[index] != Layout::Waiting {
+            return;
+        }
+        layouts[index] = Layout::InProgress;
+        let mut fields: Vec<Field> = Vec::new();
+        let mut offset = 0u32;
+        for field in &declarations[index].fields {
+            let mut ty = self.variable_type(field, Role::Shared);
+            if let Some(StructId(inner)) = contained_struct(&ty) {
+                self.define_nested(field.name.span, |checker| {
+                    checker.lay_out_struct(inner as usize, declarations, layouts);
+                });
+                if layouts[inner as usize] == Layout::InProgress {
+                    self.report(
+                        Diagnostic::error(field.name.span, "a struct can not contain itself")
+                            .label("this field would never end")
+                            .help("make it a reference: put `*` after its type"),
+                    );
+                    ty = Type::Error;
+                }
+            }
+            if fields.iter().any(|earlier| earlier.name == field.name.text) {
+                self.report(Diagnostic::error(
+                    field.name.span,
+                    format!("the field `{}` is there twice", field.name.text),
+                ));
+            }
+            if let Some(init) = &field.init {
+                let span = match init {
+                    ast::Init::Value(expr) => expr.span,
+                    ast::Init::List(_, span) => *span,
+                };
+                self.report(
+                    Diagnostic::error(span, "a field has no initial value of its own")
+                        .help("initialise the variables of this type instead"),
+                );
+            }
+            let slots = self.program.slots(&ty);
+            fields.push(Field {
+                name: field.name.text.clone(),
+                ty,
+                offset,
+                discipline: None,
+            });
+            offset = offset.saturating_add(slots);
+        }
+        if fields.is_empty() {
+            self.report(Diagnostic::error(
+                declarations[index].name.span,
+                "a struct needs at least one field",
+            ));
+        }
+        self.program.structs[index].fields = fields;
+        self.program.structs[index].slots = offset;
+        layouts[index] = Layout::Done;
+    }
+
+    fn collect_signatures(&mut self, tree: &'a ast::Program) {
+        for item in &tree.items {
+            let Item::Function(function) = item else {
+                continue;
+            };
+            let result = self.resolve(&function.result);
+            self.allow(&result, Role::Result, function.result.span, "the result");
+            let mut parameters = Vec::new();
+            for parameter in &function.parameters {
+                let ty = self.resolve(&parameter.ty);
+                let name = &parameter.name;
+                self.allow(&ty, Role::Parameter, name.span, &name.text);
+                parameters.push(ty);
+            }
+            self.signatures.push(Signature {
+                parameters,
+                result,
+                span: function.name.span,
+            });
+        }
+    }
+
+    fn lay_out_globals(&mut self, tree: &'a ast::Program) {
+        let variables = || {
+            tree.items.iter().flat_map(|item| match item {
+                Item::Global(global) => &global.variables[..],
+                _ => &[],
+            })
+        };
+        for item in &tree.items {
+            let Item::Global(declaration) = item else {
+                continue;
+            };
+            for variable in &declaration.variables {
+                self.lay_out_global(variable, declaration.atomic);
+            }
+        }
+        // Initialisers may refer to any global, so they come after all of them.
+        for (index, variable) in variables().enumerate() {
+            let global = &self.program.globals[index];
+            let (ty, slot) = (global.ty.clone(), global.slot);
+            if let Some(init) = &variable.init {
+                self.global_init(init, &ty, slot);
+            }
+            let discipline = self.discipline(variable, &ty, None);
+            self.program.globals[index].discipline = discipline;
+        }
+    }
+
+    fn lay_out_global(&mut self, variable: &'a ast::Variable, atomic: Option<Span>) {
+        let mut ty = self.variable_type(variable, Role::Shared);
+        let slot = self.program.initial.len() as u32;
+        let slots = self.program.slots(&ty);
+        if slots > MAX_GLOBAL_SLOTS - slot {
+            self.report(
+                Diagnostic::error(variable.name.span, "the global variables are too large")
+                    .label(format!("{slots} more slots do not fit"))
+                    .help(format!("all of them together have at most {MAX_GLOBAL_SLOTS} slots")),
+            );
+            ty = Type::Error;
+        }
+        if let Some(span) = atomic {
+            let mut element = &ty;
+            while let Type::Array(inner, _) = element {
+                element = inner;
+            }
+            if !element.is_scalar() {
+                let name = self.type_name(element);
+                self.report(
+                    Diagnostic::error(span, format!("a `{name}` can not be atomic"))
+                        .help("integers, `bool`s, enums and references can, and arrays of them"),
+                );
+            }
+        }
+        self.push_defaults(&ty);
+        self.program.globals.push(Global {
+            name: variable.name.text.clone(),
+            ty,
+            atomic: atomic.is_some(),
+            slot,
+            discipline: None,
+            span: variable.name.span,
+        });
+    }
+
+    /// Appends the initial values of a variable without an initialiser.
+    fn push_defaults(&mut self, ty: &Type) {
+        match ty {
+            Type::Array(element, length) => {
+                for _ in 0..*length {
+                    self.push_defaults(element);
+                }
+            }
+            Type::Struct(id) => {
+                let types: Vec<Type> = self.program.structs[id.0 as usize]
+                    .fields
+                    .iter()
+                    .map(|field| field.ty.clone())
+                    .collect();
+                for ty in types {
+                    self.push_defaults(&ty);
+                }
+            }
+            _ => {
+                let default = default_value(ty);
+                for _ in 0..self.program.slots(ty) {
+                    self.program.initial.push(default);
+                }
+            }
+        }
+    }
+
+    fn global_init(&mut self, init: &'a ast::Init, ty: &Type, slot: u32) {
+        match (init, ty) {
+            (_, Type::Error) => {}
+            (ast::Init::Value(expr), Type::Semaphore) => {
+                if let Some(count) = self.constant_int(expr, "the count of a semaphore") {
+                    if count < 0 {
+                        self.report(Diagnostic::error(
+                            expr.span,
+                            "a semaphore can not start below zero",
+                        ));
+                    }
+                    self.program.initial[slot as usize] = Value::Int(count);
+                }
+            }
+            (ast::Init::Value(expr), ty) if ty.is_scalar() => {
+                let (value, _) = self.in_context(Context::Constant, |checker| {
+                    let value = checker.expr(expr);
+                    checker.convert(value, ty)
+                });
+                let folded = self.fold_or_report(&value, 0);
+                self.check_range(folded, ty, expr.span);
+                self.program.initial[slot as usize] = folded;
+            }
+            (ast::Init::List(parts, span), Type::Array(element, length)) => {
+                self.fits(parts.len(), *length as usize, *span);
+                let stride = self.program.slots(element);
+                for (index, part) in parts.iter().take(*length as usize).enumerate() {
+                    self.global_init(part, element, slot + index as u32 * stride);
+                }
+            }
+            (ast::Init::List(parts, span), Type::Struct(id)) => {
+                let fields: Vec<_> = self.program.structs[id.0 as usize]
+                    .fields
+                    .iter()
+                    .map(|field| (field.offset, field.ty.clone()))
+                    .collect();
+                self.fits(parts.len(), fields.len(), *span);
+                for (part, (offset, ty)) in parts.iter().zip(&fields) {
+                    self.global_init(part, ty, slot + offset);
+                }
+            }
+            (init, ty) => self.wrong_init(init, ty),
+        }
+    }
+
+    fn check_range(&mut self, value: Value, ty: &Type, span: Span) {
+        if let (Value::Int(number), Type::Range(low, high)) = (value, ty)
+            && !(*low..=*high).contains(&number)
+            && !self.diagnostics.iter().any(|d| d.span == span)
+        {
+            let name = self.type_name(ty);
+            self.report(Diagnostic::error(
+                span,
+                format!("{number} is not in the range of `{name}`"),
+            ));
+        }
+    }
+
+    fn invariant(&mut self, invariant: &'a ast::Invariant) {
+        let (condition, _) = self.in_context(Context::Invariant, |checker| {
+            let value = checker.expr(&invariant.condition);
+            checker.condition(value)
+        });
+        self.program.invariants.push(Invariant {
+            condition,
+            span: invariant.span,
+        });
+    }
+
+    fn starts(&mut self, tree: &'a ast::Program) {
+        let mut runs = tree.items.iter().filter_map(|item| match item {
+            Item::Run(run) => Some(run),
+            _ => None,
+        });
+        let Some(run) = runs.next() else {
+            return self.start_main();
+        };
+        for again in runs {
+            self.report(
+                Diagnostic::error(again.span, "there is more than one `run`")
+                    .related(run.span, "the first one")
+                    .help("put all threads into one: `run f() || g();`"),
+            );
+        }
+        for start in &run.starts {
+            self.start(start);
+        }
+    }
+
+    fn start_main(&mut self) {
+        let Some(&(Meaning::Function(main), span)) = self.names.get("main") else {
+            self.report(
+                Diagnostic::error(Span::default(), "the program starts no thread")
+                    .help("write `run f() || g();`, or a function `void main() { ... }`"),
+            );
+            return;
+        };
+        if !self.signatures[main.0 as usize].parameters.is_empty() {
+            self.report(
+                Diagnostic::error(span, "`main` takes no arguments")
+                    .help("write `run main(...);` to give it some"),
+            );
+        }
+        self.program.starts.push(Start {
+            function: main,
+            arguments: Vec::new(),
+            name: "main".into(),
+            span,
+        });
+    }
+
+    fn start(&mut self, start: &'a ast::Start) {
+        let count = match &start.count {
+            None => Some(1),
+            Some(count) => self.constant_int(count, "the number of threads"),
+        };
+        let Some(function) = self.function(&start.function) else {
+            return;
+        };
+        let (arguments, _) = self.in_context(Context::Start, |checker| {
+            checker.arguments(&start.function, function, &start.arguments, start.span)
+        });
+        let Some(count) = count else {
+            return;
+        };
+        let first = self.program.starts.len();
+        if count < 1 || first as i64 + count > MAX_STARTS as i64 {
+            self.report(
+                Diagnostic::error(start.span, format!("`run` can not start {count} threads here"))
+                    .help(format!("at least one, and at most {MAX_STARTS} in all")),
+            );
+            return;
+        }
+        let parameters = self.signatures[function.0 as usize].parameters.clone();
+        for index in 0..count as usize {
+            let tid = (first + index) as i64;
+            let mut values = Vec::new();
+            for (argument, ty) in arguments.iter().zip(&parameters) {
+                let value = self.fold_or_report(argument, tid);
+                self.check_range(value, ty, argument.span);
+                values.push(value);
+            }
+            let name = match start.count {
+                None => start.function.text.clone(),
+                Some(_) => format!("{}[{index}]", start.function.text),
+            };
+            self.program.starts.push(Start {
+                function,
+                arguments: values,
+                name,
+                span: start.span,
+            });
+        }
+        if start.count.is_none() {
+            self.number_namesakes(&start.function.text);
+        }
+    }
+
+    /// `f() || f()` become `f#1` and `f#2`, so that messages can tell them apart.
+    fn number_namesakes(&mut self, name: &str) {
+        let starts = &mut self.program.starts;
+        let base = |start: &Start| start.name.split('#').next() == Some(name);
+        if starts.iter().filter(|start| base(start)).count() < 2 {
+            return;
+        }
+        let mut number = 0;
+        for start in starts.iter_mut().filter(|start| base(start)) {
+            number += 1;
+            start.name = format!("{name}#{number}");
+        }
+    }
+}
+
+/// The value of a variable without an initialiser.
+fn default_value(ty: &Type) -> Value {
+    match ty {
+        Type::Range(low, high) if !(*low..=*high).contains(&0) => Value::Int(*low),
+        Type::Pointer(_) | Type::Thread => Value::Null,
+        _ => Value::Int(0),
+    }
+}
+
+/// The struct that a type contains by value.
+fn contained_struct(ty: &Type) -> Option<StructId> {
+    match ty {
+        Type::Struct(id) => Some(*id),
+        Type::Array(element, _) => contained_struct(element),
+        _ => None,
+    }
+}

@@ -1,0 +1,322 @@
+//! Types: what is written becomes what is meant; what may become what.
+
+use super::{Checker, TypeMeaning};
+use super::suggest::nearest;
+use crate::ast::{self, IntType, TypeKind};
+use crate::diagnostic::Diagnostic;
+use crate::hir::{Expr, ExprKind, Type, Value};
+use crate::span::Span;
+
+/// Where a type is used: what is allowed differs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    Shared,
+    Local,
+    Parameter,
+    Result,
+}
+
+impl<'a> Checker<'a> {
+    /// The type that is written.
+    pub(super) fn resolve(&mut self, ty: &'a ast::Type) -> Type {
+        match &ty.kind {
+            TypeKind::Void => Type::Void,
+            TypeKind::Bool => Type::Bool,
+            TypeKind::Int(int) => Type::Int(*int),
+            TypeKind::Range(low, high) => {
+                let low = self.constant_int(low, "the lower end of a range");
+                let high = self.constant_int(high, "the upper end of a range");
+                match (low, high) {
+                    (Some(low), Some(high)) if low <= high => Type::Range(low, high),
+                    (Some(low), Some(high)) => {
+                        self.report(
+                            Diagnostic::error(ty.span, "this range is empty")
+                                .label(format!("{low} is greater than {high}"))
+                                .help("write the smaller end first"),
+                        );
+                        Type::Error
+                    }
+                    _ => Type::Error,
+                }
+            }
+            TypeKind::Named(name) => match self.type_names.get(name.text.as_str()) {
+                Some((TypeMeaning::Enum(id), _)) => Type::Enum(*id),
+                Some((TypeMeaning::Struct(id), _)) => Type::Struct(*id),
+                None => {
+                    let mut diagnostic =
+                        Diagnostic::error(name.span, format!("there is no type `{}`", name.text));
+                    let known = self.type_names.keys().copied();
+                    let builtin = [
+                        "int", "bool", "void", "thread", "mutex", "rwlock", "cond", "semaphore",
+                        "chan",
+                    ];
+                    if let Some(near) = nearest(&name.text, known.chain(builtin)) {
+                        diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
+                    }
+                    self.report(diagnostic);
+                    Type::Error
+                }
+            },
+            TypeKind::Pointer(to) => match self.resolve(to) {
+                Type::Error => Type::Error,
+                Type::Void => {
+                    self.report(
+                        Diagnostic::error(ty.span, "there is no `void*`")
+                            .help("a reference says what it refers to, such as `int*`"),
+                    );
+                    Type::Error
+                }
+                to => Type::Pointer(Box::new(to)),
+            },
+            TypeKind::Thread => Type::Thread,
+            TypeKind::Mutex { reentrant } => Type::Mutex {
+                reentrant: *reentrant,
+            },
+            TypeKind::RwLock => Type::RwLock,
+            TypeKind::Cond => Type::Cond,
+            TypeKind::Semaphore => Type::Semaphore,
+            TypeKind::Channel { message, capacity } => {
+                let mut types = Vec::new();
+                for part in message {
+                    let resolved = self.resolve(part);
+                    if !resolved.is_scalar() {
+                        let name = self.type_name(&resolved);
+                        self.report(
+                            Diagnostic::error(
+                                part.span,
+                                format!("a channel can not carry a `{name}`"),
+                            )
+                            .help("send integers, `bool`s, enums or references; several values as `chan<(int, bool), 4>`"),
+                        );
+                        return Type::Error;
+                    }
+                    types.push(resolved);
+                }
+                let capacity = match capacity {
+                    None => Some(0),
+                    Some(expr) => self.constant_int(expr, "the capacity of a channel"),
+                };
+                match capacity {
+                    Some(capacity @ 0..=4096) => Type::Channel(types, capacity as u32),
+                    Some(capacity) => {
+                        self.report(
+                            Diagnostic::error(
+                                ty.span,
+                                format!("a channel can not have the capacity {capacity}"),
+                            )
+                            .help("0 (a rendezvous) to 4096 messages"),
+                        );
+                        Type::Error
+                    }
+                    None => Type::Error,
+                }
+            }
+            TypeKind::Error => Type::Error,
+        }
+    }
+
+    /// The type of a variable: the type before its name and the dimensions after it.
+    pub(super) fn variable_type(&mut self, variable: &'a ast::Variable, role: Role) -> Type {
+        let mut ty = self.resolve(&variable.ty);
+        for dimension in variable.dimensions.iter().rev() {
+            let length = self.constant_int(dimension, "the length of an array");
+            ty = match length {
+                Some(length @ 1..=65_535) if ty != Type::Error => {
+                    Type::Array(Box::new(ty), length as u32)
+                }
+                Some(length) if ty != Type::Error => {
+                    self.report(
+                        Diagnostic::error(
+                            dimension.span,
+                            format!("an array can not have {length} elements"),
+                        )
+                        .help("1 to 65535 elements"),
+                    );
+                    Type::Error
+                }
+                _ => Type::Error,
+            };
+        }
+        self.allow(&ty, role, variable.name.span, &variable.name.text);
+        ty
+    }
+
+    /// Reports a type that can not be used in that role.
+    pub(super) fn allow(&mut self, ty: &Type, role: Role, span: Span, name: &str) {
+        let type_name = self.type_name(ty);
+        let diagnostic = match role {
+            _ if *ty == Type::Error => return,
+            Role::Result if *ty == Type::Void => return,
+            _ if *ty == Type::Void => {
+                Diagnostic::error(span, format!("`{name}` can not be `void`"))
+                    .help("only the result of a function is `void`")
+            }
+            Role::Parameter | Role::Result if !ty.is_scalar() => {
+                let what = if role == Role::Parameter { "parameter" } else { "result" };
+                Diagnostic::error(span, format!("a {what} can not be a `{type_name}`"))
+                    .help(format!("pass a reference instead: `{type_name}*`"))
+            }
+            Role::Local if self.contains_synchronisation(ty) => {
+                Diagnostic::error(span, format!("`{name}` can not be a local variable"))
+                    .label(format!("a `{type_name}` is shared between threads"))
+                    .help("declare it at top level")
+            }
+            Role::Local if self.program.slots(ty) > 4096 => {
+                Diagnostic::error(span, format!("`{name}` is too large for a local variable"))
+                    .help("local variables have at most 4096 slots; declare it at top level")
+            }
+            _ => return,
+        };
+        self.report(diagnostic);
+    }
+
+    fn contains_synchronisation(&self, ty: &Type) -> bool {
+        match ty {
+            Type::Array(element, _) => self.contains_synchronisation(element),
+            Type::Struct(id) => self.program.structs[id.0 as usize]
+                .fields
+                .iter()
+                .any(|field| self.contains_synchronisation(&field.ty)),
+            _ => ty.is_synchronisation(),
+        }
+    }
+
+    /// The value as a `bool`, for a condition.
+    pub(super) fn condition(&mut self, value: Expr) -> Expr {
+        match value.ty {
+            Type::Bool | Type::Error => value,
+            Type::Int(_) | Type::Range(..) => not_equal(value, Value::Int(0)),
+            Type::Pointer(_) | Type::Thread | Type::Null => not_equal(value, Value::Null),
+            _ => {
+                let name = self.type_name(&value.ty);
+                let mut diagnostic =
+                    Diagnostic::error(value.span, "a condition must be true or false")
+                        .label(format!("this is a `{name}`"));
+                if let Type::Enum(_) = value.ty {
+                    diagnostic = diagnostic.help("compare it with one of the enum's values");
+                }
+                self.report(diagnostic);
+                error(value.span)
+            }
+        }
+    }
+
+    /// The value, which must be an integer.
+    pub(super) fn integer(&mut self, value: Expr, what: &str) -> Expr {
+        if value.ty.is_integer() || value.ty == Type::Error {
+            return value;
+        }
+        let name = self.type_name(&value.ty);
+        let mut diagnostic = Diagnostic::error(value.span, format!("{what} must be an integer"))
+            .label(format!("this is a `{name}`"));
+        if matches!(value.ty, Type::Bool | Type::Enum(_)) {
+            diagnostic = diagnostic.help("`(int) e` gives its number");
+        }
+        self.report(diagnostic);
+        error(value.span)
+    }
+
+    /// The value as one of type `to`, for an assignment, an argument, a result.
+    pub(super) fn convert(&mut self, value: Expr, to: &Type) -> Expr {
+        if value.ty == *to || value.ty == Type::Error {
+            return value;
+        }
+        let span = value.span;
+        let acceptable = match (&value.ty, to) {
+            (_, Type::Error) => return error(span),
+            (from, to) if from.is_integer() && to.is_integer() => true,
+            (Type::Null, Type::Pointer(_) | Type::Thread) => true,
+            _ => false,
+        };
+        if acceptable {
+            self.warn_lossy_constant(&value, to);
+            return Expr {
+                span,
+                ty: to.clone(),
+                kind: ExprKind::Convert(Box::new(value)),
+            };
+        }
+        let (found, wanted) = (self.type_name(&value.ty), self.type_name(to));
+        let mut diagnostic = Diagnostic::error(span, "the types do not match")
+            .label(format!("a `{wanted}` is expected here, this is a `{found}`"));
+        diagnostic = match (&value.ty, to) {
+            (from, Type::Bool) if from.is_integer() => {
+                diagnostic.help("compare it with zero: `e != 0`")
+            }
+            (Type::Bool | Type::Enum(_), to) if to.is_integer() => {
+                diagnostic.help("`(int) e` gives its number")
+            }
+            (Type::Pointer(inner), to) if **inner == *to => {
+                diagnostic.help("`*` gives what a reference refers to")
+            }
+            (from, Type::Pointer(inner)) if **inner == *from => {
+                diagnostic.help("`&` gives a reference to it")
+            }
+            (from, Type::Pointer(_)) if from.is_integer() => {
+                diagnostic.help("the reference to nothing is `null`")
+            }
+            (from, _) if from.is_synchronisation() => diagnostic.help(format!(
+                "a `{found}` has no value; it can only be used by its operations, or referred to by `&`"
+            )),
+            (Type::Array(..) | Type::Struct(_), _) => {
+                diagnostic.help("arrays and structs are not copied as a whole")
+            }
+            (Type::Void, _) => diagnostic.help("this operation gives no value"),
+            _ => diagnostic,
+        };
+        self.report(diagnostic);
+        error(span)
+    }
+
+    /// A constant that can not be what it is stored as is a mistake.
+    fn warn_lossy_constant(&mut self, value: &Expr, to: &Type) {
+        let ExprKind::Value(Value::Int(number)) = value.kind else {
+            return;
+        };
+        let name = self.type_name(to);
+        match *to {
+            Type::Range(low, high) if !(low..=high).contains(&number) => self.report(
+                Diagnostic::error(value.span, format!("{number} is not in the range of `{name}`"))
+                    .label(format!("only {low} to {high} can be stored here")),
+            ),
+            Type::Int(int) if super::constants::wrap(number, int) != number => {
+                // `x = -1` for an unsigned is common enough; other losses are not meant.
+                let kept = super::constants::wrap(number, int);
+                self.report(
+                    Diagnostic::warning(value.span, format!("{number} does not fit in `{name}`"))
+                        .label(format!("it will be stored as {kept}")),
+                );
+            }
+            _ => {}
+        }
+    }
+}
+
+fn not_equal(value: Expr, zero: Value) -> Expr {
+    let span = value.span;
+    let right = Expr {
+        kind: ExprKind::Value(zero),
+        ty: value.ty.clone(),
+        span,
+    };
+    Expr {
+        kind: ExprKind::Binary(ast::BinaryOp::NotEqual, Box::new(value), Box::new(right)),
+        ty: Type::Bool,
+        span,
+    }
+}
+
+/// The type in which two integers are computed together.
+pub(super) fn promote(a: &Type, b: &Type) -> Type {
+    let unsigned = [a, b].contains(&&Type::Int(IntType::U32));
+    Type::Int(if unsigned { IntType::U32 } else { IntType::I32 })
+}
+
+/// Stands for an expression that has been reported as wrong.
+pub(super) fn error(span: Span) -> Expr {
+    Expr {
+        kind: ExprKind::Value(Value::Int(0)),
+        ty: Type::Error,
+        span,
+    }
+}

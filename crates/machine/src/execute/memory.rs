@@ -1,0 +1,202 @@
+//! Shared memory: globals and heap objects.
+
+use raddle_explore::{AccessKind, Location, SyncOp};
+use raddle_lang::check::constants::{binary, wrap};
+
+use super::trouble::MAX_OBJECTS;
+use super::{Execution, Halt, Trouble};
+use crate::op::{Op, Reg};
+use crate::word::{self, MAX_OBJECT_SLOTS, Name, Reference};
+
+impl Execution<'_> {
+    fn slot_kind(&self, slot: usize) -> AccessKind {
+        if self.atomic_depth > 0 || self.program.atomic_slots[slot] {
+            AccessKind::Atomic
+        } else {
+            AccessKind::Plain
+        }
+    }
+
+    #[inline]
+    pub(super) fn load_slot(&mut self, slot: usize) -> i64 {
+        self.access(Location(slot as u64), false, self.slot_kind(slot));
+        self.memory.words[slot]
+    }
+
+    #[inline]
+    pub(super) fn store_slot(&mut self, slot: usize, value: i64) {
+        self.access(Location(slot as u64), true, self.slot_kind(slot));
+        self.memory.words[slot] = value;
+    }
+
+    /// The word that a reference refers to.
+    pub(super) fn cell(&self, reference: i64) -> Result<usize, Trouble> {
+        match Reference::of(reference) {
+            Reference::Global(slot) => Ok(slot),
+            Reference::Heap(name, offset) => {
+                let object = self.object(name);
+                if object.freed {
+                    return Err(Trouble::UseAfterFree);
+                }
+                if offset >= object.length as usize {
+                    return Err(Trouble::OutOfBounds {
+                        index: offset as i64,
+                        length: object.length.into(),
+                    });
+                }
+                Ok(object.start as usize + offset)
+            }
+            Reference::Null | Reference::Thread(_) => Err(Trouble::NullReference),
+        }
+    }
+
+    fn object(&self, name: Name) -> &crate::state::Object {
+        let position = self.memory.find_object(name);
+        &self.memory.objects[position.expect("an object stays while it is referred to")]
+    }
+
+    /// Accesses what a reference refers to; gives the word that it is.
+    fn touch(&mut self, reference: i64, writes: bool, atomic: bool) -> Result<usize, Trouble> {
+        let cell = self.cell(reference)?;
+        let global = cell < self.program.initial.len();
+        let kind = match global {
+            _ if atomic || self.atomic_depth > 0 => AccessKind::Atomic,
+            true => self.slot_kind(cell),
+            false => AccessKind::Plain,
+        };
+        self.access(word::location(reference), writes, kind);
+        Ok(cell)
+    }
+
+    pub(super) fn memory_operation(&mut self, op: Op) -> Result<(), Halt> {
+        match op {
+            Op::LoadAt { to, reference } => {
+                let cell = self.touch(self.get(reference), false, false)?;
+                self.set(to, self.memory.words[cell]);
+            }
+            Op::AtomicLoad { to, reference } => {
+                let cell = self.touch(self.get(reference), false, true)?;
+                self.set(to, self.memory.words[cell]);
+            }
+            Op::StoreAt { reference, from } => {
+                let cell = self.touch(self.get(reference), true, false)?;
+                self.memory.words[cell] = self.get(from);
+            }
+            Op::AtomicStore { reference, from } => {
+                let cell = self.touch(self.get(reference), true, true)?;
+                self.memory.words[cell] = self.get(from);
+            }
+            Op::Cas { to, reference, expected } => {
+                let reference = self.get(reference);
+                let equal = self.memory.words[self.cell(reference)?] == self.get(expected);
+                let cell = self.touch(reference, equal, true)?;
+                if equal {
+                    self.memory.words[cell] = self.get(expected + 1);
+                }
+                self.set(to, i64::from(equal));
+            }
+            Op::Update { op, int, to, reference, operand, fit } => {
+                let cell = self.touch(self.get(reference), true, true)?;
+                let old = self.memory.words[cell];
+                let new = binary(op, wrap(old, int), wrap(self.get(operand), int), int);
+                let new = self.fit(new.ok_or(Trouble::DivisionByZero)?, fit)?;
+                self.memory.words[cell] = new;
+                self.set(to, old);
+            }
+            Op::Swap { to, reference, from } => {
+                let cell = self.touch(self.get(reference), true, true)?;
+                let new = self.get(from);
+                let old = std::mem::replace(&mut self.memory.words[cell], new);
+                self.set(to, old);
+            }
+            Op::Free { reference } => self.free(self.get(reference))?,
+            other => unreachable!("{other:?} is not an operation on memory"),
+        }
+        Ok(())
+    }
+
+    pub(super) fn offset(&mut self, reg: Reg, index: Reg, stride: u16) -> Result<(), Trouble> {
+        let (reference, index) = (self.get(reg), self.get(index));
+        let stride = i64::from(stride);
+        // The element of an array that the reference refers to, if it does.
+        let found = match Reference::of(reference) {
+            Reference::Global(slot) => {
+                let arrays = self.program.arrays.iter();
+                arrays
+                    .filter_map(|array| {
+                        Some((array.position(slot as i64, stride)?, array.length()))
+                    })
+                    .next_back()
+            }
+            Reference::Heap(name, offset) => {
+                let object = self.object(name);
+                if object.freed {
+                    return Err(Trouble::UseAfterFree);
+                }
+                let layout = &self.program.layouts[object.layout as usize];
+                let slots = i64::from(layout.slots).max(1);
+                let offset = offset as i64;
+                let inner = layout
+                    .arrays
+                    .iter()
+                    .filter_map(|array| {
+                        Some((array.position(offset % slots, stride)?, array.length()))
+                    })
+                    .next_back();
+                let whole = (stride == slots && offset % slots == 0)
+                    .then(|| (offset / slots, i64::from(object.length) / slots));
+                inner.or(whole)
+            }
+            Reference::Null | Reference::Thread(_) => return Err(Trouble::NullReference),
+        };
+        let Some((position, length)) = found else {
+            // A variable on its own is an array of one.
+            return if index == 0 { Ok(()) } else { Err(Trouble::NotInArray) };
+        };
+        if !(0..length).contains(&(position + index)) {
+            return Err(Trouble::OutOfBounds { index: position + index, length });
+        }
+        self.set(reg, reference + index * stride);
+        Ok(())
+    }
+
+    pub(super) fn allocate(&mut self, to: Reg, layout: u16, count: Option<Reg>) -> Result<(), Trouble> {
+        let slots = i64::from(self.program.layouts[layout as usize].slots);
+        let length = slots * count.map_or(1, |count| self.get(count));
+        if !(0..=MAX_OBJECT_SLOTS).contains(&length) {
+            return Err(Trouble::BadSize(length));
+        }
+        if self.memory.objects.len() >= MAX_OBJECTS {
+            return Err(Trouble::TooManyObjects);
+        }
+        let made = self.memory.objects.iter();
+        let made = made.filter(|object| object.name.made_by(self.thread)).count();
+        let name = Name::fresh(self.thread, made);
+        self.memory.push_object(name, layout, length as usize);
+        self.set(to, word::heap(name, 0));
+        Ok(())
+    }
+
+    fn free(&mut self, reference: i64) -> Result<(), Trouble> {
+        let (name, offset) = match Reference::of(reference) {
+            Reference::Null => return Ok(()),
+            Reference::Heap(name, offset) => (name, offset),
+            Reference::Global(_) | Reference::Thread(_) => return Err(Trouble::BadFree),
+        };
+        let object = *self.object(name);
+        if object.freed {
+            return Err(Trouble::DoubleFree);
+        }
+        if offset != 0 {
+            return Err(Trouble::BadFree);
+        }
+        // Freeing conflicts with every access to the object.
+        for offset in 0..object.length as usize {
+            self.synchronise(word::heap(name, offset), true, SyncOp::Free);
+        }
+        let position = self.memory.find_object(name).expect("it was just there");
+        self.memory.objects[position].freed = true;
+        self.memory.words[object.start as usize..][..object.length as usize].fill(0);
+        Ok(())
+    }
+}

@@ -1,0 +1,266 @@
+//! The machine: a program as a [`System`].
+
+use std::sync::Arc;
+
+use raddle_explore::{Choice, Fault, FaultKind, Place, Status, Step, System, ThreadId};
+use raddle_lang::Span;
+
+use crate::canonical::{Canonicaliser, Renaming};
+use crate::encode;
+use crate::execute::{Execution, Halt, Mode, Scratch};
+use crate::op::Op;
+use crate::program::{Granularity, Program};
+use crate::state::{Phase, State, header};
+use crate::word::Name;
+
+/// Runs a program, step by step.
+///
+/// ```
+/// use std::sync::Arc;
+/// use raddle_explore::{Choice, Status, Step, System, ThreadId};
+/// use raddle_lang::Source;
+/// use raddle_machine::{Granularity, Machine};
+///
+/// let source = Source::new("hello.rad", "int x; void main() { x = 1; assert(x == 1); }");
+/// let (program, problems) = raddle_machine::load(source);
+/// assert!(problems.is_empty());
+/// let mut machine = Machine::new(Arc::new(program.unwrap()), Granularity::Access);
+/// let mut step = Step::default();
+/// let before = machine.initial();
+/// machine.step(&before, ThreadId(0), Choice::FIRST, &mut step);
+/// assert_eq!(step.status, Status::Moved);
+/// assert!(step.footprint[0].writes);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Machine {
+    program: Arc<Program>,
+    granularity: Granularity,
+    scratch: Scratch,
+    canonicaliser: Canonicaliser,
+    /// For evaluating invariants.
+    probe: Step<State>,
+}
+
+impl Machine {
+    /// A machine for a program.
+    #[must_use]
+    pub fn new(program: Arc<Program>, granularity: Granularity) -> Self {
+        Self {
+            scratch: Scratch::new(&program),
+            program,
+            granularity,
+            canonicaliser: Canonicaliser::default(),
+            probe: Step::default(),
+        }
+    }
+
+    /// The program that it runs.
+    #[must_use]
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// The statements that no step so far has executed, in the order of the source.
+    #[must_use]
+    pub fn unreached(&self) -> Vec<Span> {
+        let mut reached = vec![false; self.program.statements.len()];
+        for (pc, &statement) in self.program.statement_of.iter().enumerate() {
+            if let Some(reached) = reached.get_mut(statement as usize) {
+                *reached |= self.scratch.covered[pc];
+            }
+        }
+        // A statement may have no code of its own, such as an empty initialiser.
+        let mut has_code = vec![false; reached.len()];
+        for &statement in &self.program.statement_of {
+            if let Some(has_code) = has_code.get_mut(statement as usize) {
+                *has_code = true;
+            }
+        }
+        let statements = self.program.statements.iter().zip(reached.iter().zip(&has_code));
+        let mut unreached: Vec<Span> = statements
+            .filter(|(_, (reached, has_code))| !**reached && **has_code)
+            .map(|(span, _)| *span)
+            .collect();
+        unreached.sort();
+        unreached
+    }
+
+    /// The goals (`reach`) that no step so far has reached, as indices into the
+    /// checked program's goals.
+    #[must_use]
+    pub fn unreached_goals(&self) -> Vec<usize> {
+        let goals = self.program.code.iter().zip(&self.scratch.covered);
+        let mut unreached: Vec<usize> = goals
+            .filter_map(|(op, covered)| match op {
+                Op::Reach { goal } if !covered => Some(*goal as usize),
+                _ => None,
+            })
+            .collect();
+        unreached.sort_unstable();
+        unreached
+    }
+
+    /// Like [`System::canonicalise`], and says what became of the threads.
+    pub fn canonicalise_with_renaming(&mut self, state: &mut State) -> Option<&Renaming> {
+        let features = &self.program.features;
+        if !features.spawn && !features.heap {
+            return None;
+        }
+        self.canonicaliser.canonicalise(&self.program, state);
+        Some(&self.canonicaliser.renaming)
+    }
+
+    fn prologues(&mut self, state: &mut State, threads: std::ops::Range<usize>) {
+        let mut footprint = Vec::new();
+        for thread in threads {
+            let mut execution = Execution::of_thread(
+                &self.program,
+                state,
+                thread,
+                Mode::Prologue,
+                &mut footprint,
+                &mut self.scratch,
+            );
+            match execution.run() {
+                Halt::End => execution.finish(Phase::Ended),
+                // A failure waits: it is the thread's first step that fails.
+                _ => execution.suspend(),
+            }
+        }
+    }
+
+    fn fault(&self, halt: Halt, place: Place) -> Fault {
+        let (kind, message) = match halt {
+            Halt::Assertion { message } => {
+                let text = &self.program.messages[message as usize];
+                (FaultKind::Assertion, format!("assertion failed: {text}"))
+            }
+            Halt::Error(trouble) => (FaultKind::Runtime, trouble.to_string()),
+            other => unreachable!("{other:?} is not a failure"),
+        };
+        Fault { kind, place, message }
+    }
+}
+
+impl System for Machine {
+    type State = State;
+
+    fn initial(&mut self) -> State {
+        let mut state = State {
+            words: self.program.initial.clone(),
+            ..State::default()
+        };
+        let program = Arc::clone(&self.program);
+        for (position, start) in program.hir.starts.iter().enumerate() {
+            let thread = state.push_thread(Name::canonical(position));
+            let arguments = start.arguments.iter().map(|value| crate::compile::initial_word(*value));
+            state.resize_thread(thread, header::LENGTH + start.arguments.len());
+            let words = state.thread_mut(thread);
+            words[header::PC] = program.functions[start.function.0 as usize].entry.into();
+            words[header::TID] = position as i64;
+            for (word, argument) in words[header::LENGTH..].iter_mut().zip(arguments) {
+                *word = argument;
+            }
+        }
+        let threads = state.threads.len();
+        self.prologues(&mut state, 0..threads);
+        self.canonicalise(&mut state);
+        state
+    }
+
+    fn thread_count(&self, state: &State) -> usize {
+        state.threads.len()
+    }
+
+    fn step(&mut self, state: &State, thread: ThreadId, choice: Choice, step: &mut Step<State>) {
+        let thread = thread.index();
+        step.footprint.clear();
+        step.next_choice = None;
+        if matches!(state.phase(thread), Phase::Ended | Phase::Failed) {
+            step.status = Status::Ended;
+            return;
+        }
+        step.after.clone_from(state);
+        self.scratch.choices.begin(choice);
+        self.scratch.spawned.clear();
+        let mut execution = Execution::of_thread(
+            &self.program,
+            &mut step.after,
+            thread,
+            Mode::Step(self.granularity),
+            &mut step.footprint,
+            &mut self.scratch,
+        );
+        let halt = execution.run();
+        let place = execution.place();
+        match halt {
+            Halt::Pause => execution.suspend(),
+            Halt::End => execution.finish(Phase::Ended),
+            Halt::Assertion { .. } | Halt::Error(_) => execution.finish(Phase::Failed),
+            Halt::Block { .. } => {}
+            Halt::Value(_) => unreachable!("a thread is not an expression"),
+        }
+        step.next_choice = self.scratch.choices.next();
+        step.status = match halt {
+            Halt::Pause | Halt::End => Status::Moved,
+            Halt::Block { assumption } => {
+                // Nothing has happened: what the guard looked at was only read.
+                for access in &mut step.footprint {
+                    access.writes = false;
+                }
+                Status::Blocked { assumption }
+            }
+            failure => Status::Failed(self.fault(failure, place)),
+        };
+        let spawned = state.threads.len()..step.after.threads.len();
+        if !spawned.is_empty() && !matches!(halt, Halt::Block { .. }) {
+            self.prologues(&mut step.after, spawned);
+        }
+    }
+
+    fn canonicalise(&mut self, state: &mut State) {
+        self.canonicalise_with_renaming(state);
+    }
+
+    fn encode(&self, state: &State, bytes: &mut Vec<u8>) {
+        encode::encode(&self.program, state, bytes);
+    }
+
+    fn decode(&self, bytes: &[u8], state: &mut State) {
+        encode::decode(&self.program, bytes, state);
+    }
+
+    fn broken_invariant(&mut self, state: &State) -> Option<Fault> {
+        for (number, &pc) in self.program.invariants.iter().enumerate() {
+            self.probe.after.clone_from(state);
+            self.probe.footprint.clear();
+            let mut execution = Execution::of_expression(
+                &self.program,
+                &mut self.probe.after,
+                pc,
+                &mut self.probe.footprint,
+                &mut self.scratch,
+            );
+            let halt = execution.run();
+            let place = execution.place();
+            let span = self.program.hir.invariants[number].condition.span;
+            let text = self.program.source.snippet(span);
+            let message = match halt {
+                Halt::Value(0) => format!("invariant violated: {text}"),
+                Halt::Value(_) => continue,
+                Halt::Error(trouble) => format!("invariant has no value: {trouble}"),
+                other => unreachable!("an invariant does not {other:?}"),
+            };
+            return Some(Fault { kind: FaultKind::Invariant, place, message });
+        }
+        None
+    }
+
+    fn place(&self, state: &State, thread: ThreadId) -> Place {
+        Place(state.pc(thread.index()))
+    }
+
+    fn failed(&self, state: &State) -> bool {
+        (0..state.threads.len()).any(|thread| state.phase(thread) == Phase::Failed)
+    }
+}

@@ -1,0 +1,150 @@
+//! A compiled program.
+
+use raddle_explore::Place;
+use raddle_lang::{Source, Span, hir};
+
+use crate::op::{ChannelShape, Op, Pc, Reg};
+
+/// How much one step may do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Granularity {
+    /// One shared access is one step.
+    #[default]
+    Access,
+    /// All shared accesses of one statement are one step.
+    Statement,
+}
+
+/// A compiled program: code, tables, and what is needed to talk about it in terms of
+/// its source.
+#[derive(Clone, Debug)]
+pub struct Program {
+    pub(crate) code: Vec<Op>,
+    /// How many registers are alive before each instruction.
+    pub(crate) heights: Vec<Reg>,
+    /// The part of the source that each instruction comes from.
+    pub(crate) spans: Vec<Span>,
+    /// The statement that each instruction belongs to.
+    pub(crate) statement_of: Vec<u32>,
+    /// Whether a statement begins with the instruction.
+    pub(crate) begins: Vec<bool>,
+    pub(crate) statements: Vec<Span>,
+    pub(crate) functions: Vec<Function>,
+    /// The most registers that any frame needs.
+    pub(crate) registers: usize,
+    pub(crate) shapes: Vec<ChannelShape>,
+    pub(crate) ranges: Vec<(i64, i64)>,
+    pub(crate) messages: Vec<String>,
+    pub(crate) invariants: Vec<Pc>,
+    /// The initial words of the globals.
+    pub(crate) initial: Vec<i64>,
+    /// Whether accesses to a global slot are atomic.
+    pub(crate) atomic_slots: Vec<bool>,
+    /// The arrays among the globals.
+    pub(crate) arrays: Vec<Array>,
+    /// The types that are allocated.
+    pub(crate) layouts: Vec<Layout>,
+    pub(crate) features: Features,
+    pub(crate) source: Source,
+    pub(crate) hir: hir::Program,
+}
+
+/// What the program uses; what it does not use takes no room in its states.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Features {
+    pub(crate) calls: bool,
+    pub(crate) spawn: bool,
+    pub(crate) heap: bool,
+    pub(crate) read_locks: bool,
+    /// Whether `tid` is used while threads can be spawned.
+    pub(crate) numbers_threads: bool,
+}
+
+/// An array inside a variable or a heap object: `p[i]` stays within one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Array {
+    pub(crate) start: u32,
+    pub(crate) end: u32,
+    pub(crate) stride: u32,
+}
+
+impl Array {
+    /// The position of an offset in the array, if an element of that size begins there.
+    pub(crate) fn position(&self, offset: i64, stride: i64) -> Option<i64> {
+        let inside = (i64::from(self.start)..i64::from(self.end)).contains(&offset);
+        let from_start = offset - i64::from(self.start);
+        (inside && stride == i64::from(self.stride) && from_start % stride == 0)
+            .then(|| from_start / stride)
+    }
+
+    pub(crate) fn length(&self) -> i64 {
+        i64::from((self.end - self.start) / self.stride)
+    }
+}
+
+/// A type that is allocated on the heap.
+#[derive(Clone, Debug)]
+pub(crate) struct Layout {
+    pub(crate) ty: hir::Type,
+    pub(crate) slots: u32,
+    pub(crate) arrays: Vec<Array>,
+}
+
+/// A function of the program.
+#[derive(Clone, Debug)]
+pub(crate) struct Function {
+    pub(crate) name: String,
+    pub(crate) entry: Pc,
+    pub(crate) end: Pc,
+    pub(crate) parameters: u16,
+    pub(crate) variables: Vec<Variable>,
+}
+
+/// A local variable and where it lives.
+#[derive(Clone, Debug)]
+pub(crate) struct Variable {
+    pub(crate) name: String,
+    pub(crate) ty: hir::Type,
+    pub(crate) register: Reg,
+    /// The instructions during which it is in scope.
+    pub(crate) from: Pc,
+    pub(crate) to: Pc,
+}
+
+impl Program {
+    /// The source text that the program was compiled from.
+    #[must_use]
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// The checked program, with the disciplines it declares.
+    #[must_use]
+    pub fn checked(&self) -> &hir::Program {
+        &self.hir
+    }
+
+    /// The part of the source that a place stands for.
+    #[must_use]
+    pub fn span(&self, place: Place) -> Span {
+        self.spans.get(place.0 as usize).copied().unwrap_or_default()
+    }
+
+    /// The statement that a place belongs to.
+    #[must_use]
+    pub fn statement(&self, place: Place) -> Span {
+        let statement = self.statement_of.get(place.0 as usize);
+        statement.map_or_else(Span::default, |&statement| self.statements[statement as usize])
+    }
+
+    /// The function that an instruction belongs to; none for an invariant.
+    pub(crate) fn function_at(&self, pc: Pc) -> Option<&Function> {
+        let after = self.functions.partition_point(|function| function.entry <= pc);
+        self.functions[..after].last().filter(|function| pc < function.end)
+    }
+
+    /// The `Exit` of the function that an instruction belongs to.
+    pub(crate) fn exit_of(&self, pc: Pc) -> Pc {
+        self.function_at(pc).expect("threads run functions").end - 1
+    }
+}

@@ -1,0 +1,180 @@
+//! States: one flat vector of words, and where the parts begin.
+
+use crate::op::Pc;
+use crate::word::Name;
+
+/// A state of a program.
+///
+/// The words of the globals come first, then those of the threads, then those of the
+/// heap objects. The tables say where each thread and object is; they can be
+/// rebuilt from the words.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct State {
+    pub(crate) words: Vec<i64>,
+    pub(crate) threads: Vec<Block>,
+    pub(crate) objects: Vec<Object>,
+}
+
+/// Where a thread is in the words, and its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Block {
+    pub(crate) start: u32,
+    pub(crate) length: u32,
+    pub(crate) name: Name,
+}
+
+/// Where a heap object is in the words, and its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Object {
+    pub(crate) start: u32,
+    pub(crate) length: u32,
+    pub(crate) name: Name,
+    /// Which of the program's layouts its elements have.
+    pub(crate) layout: u16,
+    pub(crate) freed: bool,
+}
+
+/// The words at the beginning of a thread; its read holds and its frames follow.
+pub(crate) mod header {
+    /// The next instruction.
+    pub(crate) const PC: usize = 0;
+    /// A [`Phase`](super::Phase).
+    pub(crate) const PHASE: usize = 1;
+    /// The thread that spawned it, or null.
+    pub(crate) const PARENT: usize = 2;
+    /// How many threads it has spawned; counted only where it matters.
+    pub(crate) const CHILDREN: usize = 3;
+    /// Its number.
+    pub(crate) const TID: usize = 4;
+    /// How many read holds it has.
+    pub(crate) const READ_HOLDS: usize = 5;
+    pub(crate) const LENGTH: usize = 6;
+}
+
+/// What a thread is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    Running = 0,
+    /// In the wait set of the object that its `Resume` instruction names.
+    Waiting = 1,
+    /// Taken out of the wait set, not yet resumed.
+    Notified = 2,
+    Ended = 3,
+    Failed = 4,
+}
+
+impl Phase {
+    pub(crate) fn of(word: i64) -> Self {
+        match word {
+            0 => Self::Running,
+            1 => Self::Waiting,
+            2 => Self::Notified,
+            3 => Self::Ended,
+            _ => Self::Failed,
+        }
+    }
+}
+
+impl State {
+    pub(crate) fn thread(&self, thread: usize) -> &[i64] {
+        let block = self.threads[thread];
+        &self.words[block.start as usize..][..block.length as usize]
+    }
+
+    pub(crate) fn thread_mut(&mut self, thread: usize) -> &mut [i64] {
+        let block = self.threads[thread];
+        &mut self.words[block.start as usize..][..block.length as usize]
+    }
+
+    pub(crate) fn phase(&self, thread: usize) -> Phase {
+        Phase::of(self.thread(thread)[header::PHASE])
+    }
+
+    pub(crate) fn pc(&self, thread: usize) -> Pc {
+        self.thread(thread)[header::PC] as Pc
+    }
+
+    /// The frames of a thread: everything after its header and its read holds.
+    pub(crate) fn frames(&self, thread: usize) -> &[i64] {
+        let words = self.thread(thread);
+        &words[header::LENGTH + words[header::READ_HOLDS] as usize..]
+    }
+
+    pub(crate) fn read_holds(&self, thread: usize) -> &[i64] {
+        let words = self.thread(thread);
+        &words[header::LENGTH..][..words[header::READ_HOLDS] as usize]
+    }
+
+    /// The position of a thread by its name.
+    pub(crate) fn find_thread(&self, name: Name) -> Option<usize> {
+        name.position()
+            .or_else(|| self.threads.iter().position(|block| block.name == name))
+    }
+
+    /// The object of a name. Dangling names do not exist: freed objects stay until
+    /// nothing refers to them.
+    pub(crate) fn find_object(&self, name: Name) -> Option<usize> {
+        name.position()
+            .or_else(|| self.objects.iter().position(|object| object.name == name))
+    }
+
+    /// Makes a thread's part of the words longer or shorter, at its end.
+    pub(crate) fn resize_thread(&mut self, thread: usize, length: usize) {
+        let block = self.threads[thread];
+        let old = block.length as usize;
+        if length == old {
+            return;
+        }
+        let end = block.start as usize + old;
+        if length > old {
+            let grow = length - old;
+            let total = self.words.len();
+            self.words.resize(total + grow, 0);
+            self.words.copy_within(end..total, end + grow);
+        } else {
+            self.words.drain(end - (old - length)..end);
+        }
+        self.threads[thread].length = length as u32;
+        let moved = |start: &mut u32| *start = (*start as i64 + length as i64 - old as i64) as u32;
+        for later in &mut self.threads[thread + 1..] {
+            moved(&mut later.start);
+        }
+        for object in &mut self.objects {
+            moved(&mut object.start);
+        }
+    }
+
+    /// Appends a thread with empty frames; gives its position.
+    pub(crate) fn push_thread(&mut self, name: Name) -> usize {
+        let start = self
+            .objects
+            .first()
+            .map_or(self.words.len(), |object| object.start as usize);
+        let total = self.words.len();
+        self.words.resize(total + header::LENGTH, 0);
+        self.words.copy_within(start..total, start + header::LENGTH);
+        self.words[start..start + header::LENGTH].fill(0);
+        for object in &mut self.objects {
+            object.start += header::LENGTH as u32;
+        }
+        self.threads.push(Block {
+            start: start as u32,
+            length: header::LENGTH as u32,
+            name,
+        });
+        self.threads.len() - 1
+    }
+
+    /// Appends a heap object, all zero.
+    pub(crate) fn push_object(&mut self, name: Name, layout: u16, length: usize) {
+        let start = self.words.len();
+        self.words.resize(start + length, 0);
+        self.objects.push(Object {
+            start: start as u32,
+            length: length as u32,
+            name,
+            layout,
+            freed: false,
+        });
+    }
+}

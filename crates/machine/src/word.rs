@@ -1,0 +1,116 @@
+//! What a slot of a state holds.
+//!
+//! A word is an `i64`. Integers are themselves; they have at most 32 bits, so that
+//! references can be told apart by a bit far above them. The low bits of a reference
+//! are an offset, and adding to them moves it within its object.
+
+use raddle_explore::Location;
+
+/// The null reference, and the null thread.
+pub(crate) const NULL: i64 = 0;
+
+const GLOBAL: i64 = 1 << 60;
+const HEAP: i64 = 1 << 61;
+const THREAD: i64 = 1 << 62;
+
+/// Offsets take the low bits of a reference, the name of a heap object those above.
+const OFFSET_BITS: u32 = 20;
+/// The most slots of one heap object.
+pub(crate) const MAX_OBJECT_SLOTS: i64 = 65_536;
+
+/// The name of a thread or a heap object.
+///
+/// In a canonical state, names are positions in the tables of the state. What is made later
+/// is *fresh*: named by the thread that makes it and by how many that thread has made
+/// before, so that two threads making things in either order make the same names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Name(pub(crate) u64);
+
+impl Name {
+    const FRESH: u64 = 1 << 39;
+
+    pub(crate) fn canonical(position: usize) -> Self {
+        Self(position as u64)
+    }
+
+    pub(crate) fn fresh(maker: usize, count: usize) -> Self {
+        Self(Self::FRESH | (maker as u64) << 20 | count as u64)
+    }
+
+    pub(crate) fn position(self) -> Option<usize> {
+        (self.0 & Self::FRESH == 0).then_some(self.0 as usize)
+    }
+
+    /// Whether it is a fresh name given by that thread.
+    pub(crate) fn made_by(self, maker: usize) -> bool {
+        self.0 >> 20 == (Self::FRESH >> 20 | maker as u64)
+    }
+}
+
+/// A word that is a reference, taken apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reference {
+    Null,
+    Global(usize),
+    Heap(Name, usize),
+    Thread(Name),
+}
+
+impl Reference {
+    pub(crate) fn of(word: i64) -> Self {
+        if word & THREAD != 0 {
+            Self::Thread(Name((word & (THREAD - 1)) as u64))
+        } else if word & HEAP != 0 {
+            let name = (word & (HEAP - 1)) as u64 >> OFFSET_BITS;
+            Self::Heap(Name(name), (word & ((1 << OFFSET_BITS) - 1)) as usize)
+        } else if word & GLOBAL != 0 {
+            Self::Global((word & (GLOBAL - 1)) as usize)
+        } else {
+            Self::Null
+        }
+    }
+}
+
+/// Whether a word is a reference to anything that can be renamed.
+pub(crate) fn is_renamable(word: i64) -> bool {
+    word >= HEAP
+}
+
+pub(crate) fn global(slot: usize) -> i64 {
+    GLOBAL | slot as i64
+}
+
+pub(crate) fn heap(name: Name, offset: usize) -> i64 {
+    HEAP | (name.0 as i64) << OFFSET_BITS | offset as i64
+}
+
+pub(crate) fn thread(name: Name) -> i64 {
+    THREAD | name.0 as i64
+}
+
+/// The shared location that a reference refers to.
+pub(crate) fn location(reference: i64) -> Location {
+    match Reference::of(reference) {
+        Reference::Global(slot) => Location(slot as u64),
+        _ => Location(reference as u64),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn references_survive_the_round_trip_and_differ_from_integers() {
+        let fresh = Name::fresh(4095, 65_535);
+        assert_eq!(Reference::of(global(65_535)), Reference::Global(65_535));
+        assert_eq!(Reference::of(heap(fresh, 65_535)), Reference::Heap(fresh, 65_535));
+        assert_eq!(Reference::of(thread(fresh)), Reference::Thread(fresh));
+        assert_eq!(Reference::of(heap(fresh, 3) + 4), Reference::Heap(fresh, 7));
+        for integer in [0, 1, i64::from(i32::MAX), i64::from(u32::MAX)] {
+            assert_eq!(Reference::of(integer), Reference::Null);
+        }
+        assert!(fresh.made_by(4095) && !fresh.made_by(4094));
+        assert!(!is_renamable(-1) && is_renamable(thread(fresh)) && is_renamable(heap(fresh, 0)));
+    }
+}

@@ -1,0 +1,91 @@
+//! [`Story`]: one execution, in words.
+//!
+//! A story knows nothing of the front end that it comes from: a `.rad` program and
+//! Rust code under test tell theirs in the same form, and every way to show one
+//! (lanes of text, JSON) is written once.
+
+use serde::Serialize;
+
+/// One execution, step by step, and how it ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Story {
+    /// The threads that took part, in the order of their lanes.
+    pub threads: Vec<String>,
+    /// The steps, in the order in which they happened.
+    pub steps: Vec<Event>,
+    /// How it ended.
+    pub ending: Ending,
+}
+
+/// One step of one thread.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Event {
+    /// Who moved: an index into [`Story::threads`].
+    pub thread: usize,
+    /// Where: the operation that the step made.
+    pub at: Spot,
+    /// What it did, in a few words: `reads x = 1`, `locks m`, `chooses 2`.
+    pub action: String,
+    /// The variables that have other values now.
+    pub changes: Vec<Change>,
+    /// The locks that the thread holds afterwards.
+    pub holds: Vec<String>,
+}
+
+/// A variable whose value changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Change {
+    /// Its name: `x`, `table[3]`, `i`.
+    pub name: String,
+    /// The value before; `None` if it has just come into being.
+    pub before: Option<String>,
+    /// The value after.
+    pub after: String,
+    /// Whether other threads can see it.
+    pub shared: bool,
+}
+
+/// A place in a source text.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Spot {
+    /// The file, as it was named by the user.
+    pub file: String,
+    /// The line, from 1; 0 if the place is unknown.
+    pub line: u32,
+    /// The column, from 1.
+    pub column: u32,
+    /// The text of that statement or expression, as written, on one line.
+    pub text: String,
+}
+
+/// How an execution ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Ending {
+    /// What is wrong, in one line; empty if nothing is.
+    pub message: String,
+    /// The places that matter, each with what to say about it: the assertion that failed,
+    /// the two accesses of a race, what each thread of a deadlock waits for.
+    pub notes: Vec<Note>,
+}
+
+/// A remark about a place.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Note {
+    /// The thread it is about: an index into [`Story::threads`].
+    pub thread: Option<usize>,
+    /// The place.
+    pub at: Spot,
+    /// The remark: `waits for fork[1], held by philosopher[1]`.
+    pub text: String,
+}
+
+impl Story {
+    /// How often the story changes from one thread to another.
+    #[must_use]
+    pub fn switches(&self) -> usize {
+        self.steps
+            .windows(2)
+            .filter(|pair| pair[0].thread != pair[1].thread)
+            .count()
+    }
+}
