@@ -15,11 +15,11 @@ use crate::program::Program;
 use crate::state::{Block, Object, Phase, State, header};
 use crate::word::{self, Name, Reference};
 
-/// How a state was renamed: the new position of every thread, by its old one.
+/// How a state was renamed: new positions by old ones; `None` for what has disappeared.
 #[derive(Clone, Debug, Default)]
-pub struct Renaming {
-    /// `None` for a thread that has disappeared.
-    pub threads: Vec<Option<usize>>,
+pub(crate) struct Renaming {
+    pub(crate) threads: Vec<Option<usize>>,
+    pub(crate) objects: Vec<Option<usize>>,
 }
 
 /// Buffers that are kept from state to state.
@@ -28,11 +28,12 @@ pub(crate) struct Canonicaliser {
     rebuilt: State,
     /// Old positions of threads, in their new order.
     order: Vec<usize>,
+    first_child: Vec<Option<usize>>,
+    next_sibling: Vec<Option<usize>>,
     kept: Vec<bool>,
     referred: Vec<bool>,
     /// Old positions of objects, in their new order.
     objects: Vec<usize>,
-    object_position: Vec<Option<usize>>,
     pub(crate) renaming: Renaming,
 }
 
@@ -52,30 +53,41 @@ impl Canonicaliser {
         std::mem::swap(&mut self.rebuilt, state);
     }
 
-    /// Parents come before their children, so the tree can be walked in one pass.
+    /// Walks the tree of threads, each thread before its children.
     fn order_threads(&mut self, state: &State) {
-        let parent = |thread: usize| match Reference::of(state.thread(thread)[header::PARENT]) {
-            Reference::Thread(name) => state.find_thread(name),
-            _ => None,
-        };
+        let threads = state.threads.len();
+        self.first_child.clear();
+        self.first_child.resize(threads, None);
+        self.next_sibling.clear();
+        self.next_sibling.resize(threads, None);
         self.order.clear();
-        self.order
-            .extend((0..state.threads.len()).filter(|thread| parent(*thread).is_none()));
+        // Positions are in spawn order: canonical siblings first, then fresh ones.
+        for thread in (0..threads).rev() {
+            match Reference::of(state.thread(thread)[header::PARENT]) {
+                Reference::Thread(name) => {
+                    let parent = state.find_thread(name).expect("references are valid");
+                    self.next_sibling[thread] = self.first_child[parent];
+                    self.first_child[parent] = Some(thread);
+                }
+                _ => self.order.push(thread),
+            }
+        }
+        self.order.reverse();
         let mut next = 0;
         while next < self.order.len() {
-            let current = self.order[next];
-            // Positions are in spawn order: canonical siblings first, then fresh ones.
-            let children =
-                (0..state.threads.len()).filter(|thread| parent(*thread) == Some(current));
-            self.order.extend(children);
+            let mut child = self.first_child[self.order[next]];
+            while let Some(thread) = child {
+                self.order.push(thread);
+                child = self.next_sibling[thread];
+            }
             next += 1;
         }
     }
 
     fn walk_objects(&mut self, program: &Program, state: &State) {
         self.objects.clear();
-        self.object_position.clear();
-        self.object_position.resize(state.objects.len(), None);
+        self.renaming.objects.clear();
+        self.renaming.objects.resize(state.objects.len(), None);
         self.referred.clear();
         self.referred.resize(state.threads.len(), false);
         for &word in &state.words[..program.initial.len()] {
@@ -106,8 +118,8 @@ impl Canonicaliser {
         match Reference::of(word) {
             Reference::Heap(name, _) => {
                 let position = state.find_object(name).expect("references are valid");
-                if self.object_position[position].is_none() {
-                    self.object_position[position] = Some(self.objects.len());
+                if self.renaming.objects[position].is_none() {
+                    self.renaming.objects[position] = Some(self.objects.len());
                     self.objects.push(position);
                 }
             }
@@ -134,10 +146,11 @@ impl Canonicaliser {
             {
                 continue;
             }
-            let me = word::thread(state.threads[thread].name);
-            let has_children = (0..state.threads.len())
-                .any(|other| self.kept[other] && state.thread(other)[header::PARENT] == me);
-            if !has_children {
+            let mut child = self.first_child[thread];
+            while let Some(dropped_child) = child.filter(|child| !self.kept[*child]) {
+                child = self.next_sibling[dropped_child];
+            }
+            if child.is_none() {
                 self.kept[thread] = false;
                 dropped = true;
             }
@@ -165,7 +178,7 @@ impl Canonicaliser {
         match Reference::of(word) {
             Reference::Heap(name, offset) => {
                 let old = state.find_object(name).expect("references are valid");
-                let new = self.object_position[old].expect("met on the walk");
+                let new = self.renaming.objects[old].expect("met on the walk");
                 word::heap(Name::canonical(new), offset)
             }
             Reference::Thread(name) => {

@@ -10,12 +10,13 @@ mod compile;
 mod encode;
 mod execute;
 mod machine;
+mod names;
+pub mod narrate;
 mod op;
 mod program;
 mod state;
 mod word;
 
-pub use canonical::Renaming;
 pub use compile::compile;
 pub use machine::Machine;
 pub use program::{Granularity, Program};

@@ -7,11 +7,11 @@ use raddle_lang::Span;
 
 use crate::canonical::{Canonicaliser, Renaming};
 use crate::encode;
-use crate::execute::{Execution, Halt, Mode, Scratch};
+use crate::execute::{Execution, Halt, MAX_THREADS, Mode, Scratch};
 use crate::op::Op;
 use crate::program::{Granularity, Program};
 use crate::state::{Phase, State, header};
-use crate::word::Name;
+use crate::word::{Name, Reference};
 
 /// Runs a program, step by step.
 ///
@@ -100,8 +100,8 @@ impl Machine {
         unreached
     }
 
-    /// Like [`System::canonicalise`], and says what became of the threads.
-    pub fn canonicalise_with_renaming(&mut self, state: &mut State) -> Option<&Renaming> {
+    /// Like [`System::canonicalise`], and says what became of threads and objects.
+    pub(crate) fn canonicalise_with_renaming(&mut self, state: &mut State) -> Option<&Renaming> {
         let features = &self.program.features;
         if !features.spawn && !features.heap {
             return None;
@@ -262,5 +262,20 @@ impl System for Machine {
 
     fn failed(&self, state: &State) -> bool {
         (0..state.threads.len()).any(|thread| state.phase(thread) == Phase::Failed)
+    }
+
+    fn thread_name(&self, state: &State, thread: ThreadId) -> u64 {
+        let parent = state.thread(thread.index())[header::PARENT];
+        let Reference::Thread(name) = Reference::of(parent) else {
+            return thread.0.into();
+        };
+        // A path in the tree of who spawned whom: siblings keep their order.
+        let parent_position = state.find_thread(name).expect("references are valid");
+        let elder = (0..thread.index())
+            .filter(|other| state.thread(*other)[header::PARENT] == parent)
+            .count();
+        let of_parent = self.thread_name(state, ThreadId(parent_position as u32));
+        let siblings = MAX_THREADS as u64;
+        of_parent.wrapping_mul(siblings).wrapping_add(elder as u64 + siblings)
     }
 }

@@ -69,8 +69,6 @@ pub(crate) enum Mode {
     Step(Granularity),
     /// The local code before the first visible operation of a new thread.
     Prologue,
-    /// An expression on its own, which belongs to no thread.
-    Expression,
 }
 
 /// One run of the interpreter.

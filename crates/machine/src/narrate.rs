@@ -1,0 +1,516 @@
+//! Executions in words: what each step did, for people.
+
+use raddle_explore::{
+    Access, AccessKind, Fault, Move, Place, Status, Step, SyncOp, System, ThreadId,
+};
+use raddle_lang::Span;
+use raddle_lang::hir::Type;
+use raddle_report::story::{Change, Event, Note, Spot};
+
+use crate::machine::Machine;
+use crate::names::Names;
+use crate::op::Op;
+use crate::state::{Phase, State};
+use crate::word;
+
+/// Follows an execution and tells what happens.
+///
+/// Threads keep their lane for good, also when the machine renumbers them, and heap
+/// objects their name.
+#[derive(Clone, Debug)]
+pub struct Narrator {
+    machine: Machine,
+    state: State,
+    names: Names,
+    /// The lane of every thread, by position.
+    lanes: Vec<usize>,
+    /// The names of all threads that ever were, by lane.
+    all_threads: Vec<String>,
+    objects_made: usize,
+}
+
+/// What became of a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// It was taken.
+    Moved(Event),
+    /// It failed.
+    Failed(Event, Fault),
+    /// It could not be taken: the schedule does not fit the program.
+    Impossible,
+}
+
+/// A variable and its value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shown {
+    /// Its name; variables of a thread have the thread's name before them.
+    pub name: String,
+    /// Its value.
+    pub value: String,
+    /// Whether other threads can see it.
+    pub shared: bool,
+}
+
+impl Narrator {
+    /// Starts in the initial state.
+    #[must_use]
+    pub fn new(mut machine: Machine) -> Self {
+        let state = machine.initial();
+        let starts = &machine.program().hir.starts;
+        let threads: Vec<String> = starts.iter().map(|start| start.name.clone()).collect();
+        let mut narrator = Self {
+            lanes: (0..threads.len()).collect(),
+            all_threads: threads.clone(),
+            names: Names { threads, objects: Vec::new() },
+            machine,
+            state,
+            objects_made: 0,
+        };
+        narrator.name_new_objects();
+        narrator
+    }
+
+    /// The state that the execution is in.
+    #[must_use]
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// The machine that runs it.
+    pub fn machine(&mut self) -> &mut Machine {
+        &mut self.machine
+    }
+
+    /// The names of all threads so far, by lane.
+    #[must_use]
+    pub fn threads(&self) -> &[String] {
+        &self.all_threads
+    }
+
+    /// The lane of a thread of the current state.
+    #[must_use]
+    pub fn lane(&self, thread: ThreadId) -> usize {
+        self.lanes[thread.index()]
+    }
+
+    /// The thread of the current state that has a lane, if it still exists.
+    #[must_use]
+    pub fn thread_in_lane(&self, lane: usize) -> Option<ThreadId> {
+        let position = self.lanes.iter().position(|of| *of == lane);
+        position.map(|position| ThreadId(position as u32))
+    }
+
+    /// The moves that are possible now.
+    #[must_use]
+    pub fn possible(&mut self) -> Vec<Move> {
+        let mut step = Step::default();
+        let mut moves = Vec::new();
+        for thread in 0..self.state.threads.len() {
+            let thread = ThreadId(thread as u32);
+            self.machine
+                .for_each_step(&self.state, thread, &mut step, |_, step_move, step| {
+                    if matches!(step.status, Status::Moved | Status::Failed(_)) {
+                        moves.push(step_move);
+                    }
+                });
+        }
+        moves
+    }
+
+    /// Takes a step.
+    pub fn step(&mut self, step_move: Move) -> Told {
+        let thread = step_move.thread;
+        if thread.index() >= self.state.threads.len() {
+            return Told::Impossible;
+        }
+        let mut step = Step::default();
+        self.machine.step(&self.state, thread, step_move.choice, &mut step);
+        let fault = match step.status {
+            Status::Moved => None,
+            Status::Failed(ref fault) => Some(fault.clone()),
+            Status::Blocked { .. } | Status::Ended => return Told::Impossible,
+        };
+        let place = step
+            .footprint
+            .first()
+            .map_or_else(|| self.machine.place(&self.state, thread), |access| access.place);
+        let action = self.action(step_move, place, &step);
+        let before = self.values();
+        let lane = self.lanes[thread.index()];
+        self.name_new_threads(&step.after);
+        self.state = step.after;
+        self.name_new_objects();
+        let mut changes = changes(&before, &self.values());
+        // Its own variables need no name before them; those of a new thread are no news.
+        let own = format!("{}: ", self.names.threads[thread.index()]);
+        changes.retain_mut(|change| {
+            if let Some(name) = change.name.strip_prefix(&own) {
+                change.name = name.to_owned();
+                return true;
+            }
+            change.shared
+        });
+        let holds = self.holds(thread.index());
+        let at = self.spot(self.machine.program().span(place));
+        self.rename();
+        let event = Event { thread: lane, at, action, changes, holds };
+        match fault {
+            None => Told::Moved(event),
+            Some(fault) => Told::Failed(event, fault),
+        }
+    }
+
+    fn name_new_threads(&mut self, after: &State) {
+        let program = self.machine.program();
+        for position in self.names.threads.len()..after.threads.len() {
+            let outermost = program.frames(after, position).last().map(|(pc, _)| *pc);
+            let pc = outermost.unwrap_or_else(|| after.pc(position));
+            let function = program.function_at(pc).map_or("thread", |f| f.name.as_str());
+            let taken = self.all_threads.iter();
+            let namesakes = taken
+                .filter(|name| name.split(['#', '[']).next() == Some(function))
+                .count();
+            let name = match namesakes {
+                0 => function.to_owned(),
+                n => format!("{function}#{}", n + 1),
+            };
+            self.lanes.push(self.all_threads.len());
+            self.all_threads.push(name.clone());
+            self.names.threads.push(name);
+        }
+    }
+
+    fn name_new_objects(&mut self) {
+        let program = self.machine.program();
+        for object in &self.state.objects[self.names.objects.len()..] {
+            self.objects_made += 1;
+            let ty = program.hir.type_name(&program.layouts[object.layout as usize].ty);
+            self.names.objects.push(format!("{ty}#{}", self.objects_made));
+        }
+    }
+
+    /// Brings the state into canonical form, and the names with it.
+    fn rename(&mut self) {
+        let mut state = std::mem::take(&mut self.state);
+        if let Some(renaming) = self.machine.canonicalise_with_renaming(&mut state) {
+            let names = &mut self.names;
+            names.threads = renamed(&renaming.threads, &names.threads);
+            self.lanes = renamed(&renaming.threads, &self.lanes);
+            names.objects = renamed(&renaming.objects, &names.objects);
+        }
+        self.state = state;
+    }
+
+    /// A place in the source.
+    #[must_use]
+    pub fn spot(&self, span: Span) -> Spot {
+        let source = self.machine.program().source();
+        let at = source.line_column(span.start);
+        Spot {
+            file: source.name.clone(),
+            line: at.line,
+            column: at.column,
+            text: one_line(source.snippet(span)),
+        }
+    }
+
+    /// The place that a place of the program stands for.
+    #[must_use]
+    pub fn spot_of(&self, place: Place) -> Spot {
+        self.spot(self.machine.program().span(place))
+    }
+
+    /// All variables and their values.
+    #[must_use]
+    pub fn values(&self) -> Vec<Shown> {
+        let program = self.machine.program();
+        let mut values = Vec::new();
+        program.shared_leaves(&self.state, &self.names, &mut |leaf| {
+            // Who holds a lock is told otherwise.
+            let lock = matches!(leaf.ty, Type::Mutex { .. } | Type::RwLock | Type::Cond);
+            if !lock {
+                let slots = program.hir.slots(leaf.ty) as usize;
+                let words = &self.state.words[leaf.offset..leaf.offset + slots];
+                values.push(Shown {
+                    value: program.show(&self.state, &self.names, leaf.ty, words),
+                    name: leaf.name,
+                    shared: true,
+                });
+            }
+        });
+        for thread in 0..self.state.threads.len() {
+            self.local_values(thread, &mut values);
+        }
+        values
+    }
+
+    fn local_values(&self, thread: usize, values: &mut Vec<Shown>) {
+        let program = self.machine.program();
+        let Some(&(pc, registers)) = program.frames(&self.state, thread).first() else {
+            return;
+        };
+        for variable in program.variables_at(pc) {
+            let name = format!("{}: {}", self.names.threads[thread], variable.name);
+            let first = variable.register as usize;
+            program.leaves(&name, &variable.ty, first, &mut |leaf| {
+                let slots = program.hir.slots(leaf.ty) as usize;
+                let words = &registers[leaf.offset..leaf.offset + slots];
+                values.push(Shown {
+                    value: program.show(&self.state, &self.names, leaf.ty, words),
+                    name: leaf.name,
+                    shared: false,
+                });
+            });
+        }
+    }
+
+    /// The locks that a thread holds.
+    fn holds(&self, thread: usize) -> Vec<String> {
+        let program = self.machine.program();
+        let me = word::thread(self.state.threads[thread].name);
+        let mut holds = Vec::new();
+        program.shared_leaves(&self.state, &self.names, &mut |leaf| {
+            let lock = matches!(leaf.ty, Type::Mutex { .. } | Type::RwLock);
+            if lock && self.state.words[leaf.offset] == me {
+                holds.push(leaf.name);
+            }
+        });
+        for &hold in self.state.read_holds(thread) {
+            let name = program.name_of(&self.state, &self.names, hold);
+            holds.push(format!("{name} (reading)"));
+        }
+        holds
+    }
+
+    fn action(&self, step_move: Move, place: Place, step: &Step<State>) -> String {
+        let thread = step_move.thread.index();
+        if step.footprint.is_empty() {
+            return self.silent_action(step_move, place);
+        }
+        let mut phrases: Vec<String> = Vec::new();
+        for access in &step.footprint {
+            let phrase = self.phrase(access, thread, step);
+            if phrases.last() != Some(&phrase) {
+                phrases.push(phrase);
+            }
+        }
+        if phrases.len() > 6 {
+            let more = phrases.len() - 5;
+            phrases.truncate(5);
+            phrases.push(format!("and {more} more"));
+        }
+        phrases.join(", ")
+    }
+
+    /// A step that touches nothing shared.
+    fn silent_action(&self, step_move: Move, place: Place) -> String {
+        let program = self.machine.program();
+        let pick = step_move.choice.0;
+        match program.code[place.0 as usize] {
+            Op::ChooseBelow { below: 2, .. } if program.source().snippet(program.span(place)) == "*" => {
+                format!("chooses {}", pick == 1)
+            }
+            Op::ChooseBelow { below, .. } => format!("chooses block {} of {below}", pick + 1),
+            Op::Choose { low, .. } => {
+                let frames = program.frames(&self.state, step_move.thread.index());
+                let low = frames.first().map_or(0, |(_, registers)| registers[low as usize]);
+                format!("chooses {}", low + pick as i64)
+            }
+            Op::Yield => "yields".into(),
+            Op::AtomicBegin => "atomically".into(),
+            _ => "runs local code".into(),
+        }
+    }
+
+    fn phrase(&self, access: &Access, thread: usize, step: &Step<State>) -> String {
+        let program = self.machine.program();
+        let reference = reference_of(access);
+        let named_in = if program.cell_of(&self.state, reference).is_some() {
+            &self.state
+        } else {
+            &step.after
+        };
+        let name = program.name_of(named_in, &self.names, reference);
+        let value_in = |state: &State| {
+            let cell = program.cell_of(state, reference)?;
+            let leaf = program.leaf_at(state, &self.names, cell)?;
+            let slots = program.hir.slots(leaf.ty) as usize;
+            let words = state.words.get(leaf.offset..leaf.offset + slots)?;
+            Some(program.show(state, &self.names, leaf.ty, words))
+        };
+        let value = |state| value_in(state).map_or(String::new(), |value| format!(" = {value}"));
+        let op = program.code[access.place.0 as usize];
+        match (access.kind, op) {
+            (AccessKind::Sync(sync), _) => self.sync_phrase(sync, access, &name, thread, step),
+            (_, Op::Cas { .. }) if access.writes => {
+                format!("compares and swaps {name}{}", value(&step.after))
+            }
+            (_, Op::Cas { .. }) => format!("fails to swap {name}{}", value(&self.state)),
+            (_, Op::Update { .. } | Op::Swap { .. }) => {
+                format!("updates {name}{}", value(&step.after))
+            }
+            _ if access.writes => format!("writes {name}{}", value(&step.after)),
+            _ => format!("reads {name}{}", value(&self.state)),
+        }
+    }
+
+    fn sync_phrase(
+        &self,
+        sync: SyncOp,
+        access: &Access,
+        name: &str,
+        thread: usize,
+        step: &Step<State>,
+    ) -> String {
+        match sync {
+            SyncOp::Acquire => format!("locks {name}"),
+            SyncOp::Release => format!("unlocks {name}"),
+            SyncOp::AcquireShared => format!("locks {name} for reading"),
+            SyncOp::ReleaseShared => format!("unlocks {name} (reading)"),
+            SyncOp::Try => {
+                let looks = matches!(
+                    self.machine.program().code[access.place.0 as usize],
+                    Op::Len { .. }
+                );
+                match (looks, access.writes) {
+                    (true, _) => format!("looks at {name}"),
+                    (_, true) => format!("tries {name} and succeeds"),
+                    (_, false) => format!("tries {name} and fails"),
+                }
+            }
+            SyncOp::Wait => format!("waits on {name}"),
+            SyncOp::Notify => {
+                let woken: Vec<&str> = (0..self.state.threads.len())
+                    .filter(|other| {
+                        self.state.phase(*other) == Phase::Waiting
+                            && step.after.phase(*other) == Phase::Notified
+                    })
+                    .map(|other| self.names.threads[other].as_str())
+                    .collect();
+                match woken.as_slice() {
+                    [] => format!("notifies {name}: nobody waits"),
+                    woken => format!("notifies {name}: wakes {}", woken.join(", ")),
+                }
+            }
+            SyncOp::Resume if access.writes => format!("takes {name} again"),
+            SyncOp::Resume => "wakes up".into(),
+            SyncOp::Down => format!("decrements {name}"),
+            SyncOp::Up => format!("increments {name}"),
+            SyncOp::Send => match self.machine.program().code[access.place.0 as usize] {
+                Op::Handoff { .. } => format!("has handed over its message on {name}"),
+                _ => format!("sends to {name}"),
+            },
+            SyncOp::Receive => format!("receives from {name}"),
+            SyncOp::Spawn => "starts a thread".into(),
+            SyncOp::Join => format!("joins {name}"),
+            SyncOp::Exit => format!("{} ends", self.names.threads[thread]),
+            SyncOp::Free => {
+                let object = name.split('.').next().unwrap_or(name);
+                format!("frees {object}")
+            }
+        }
+    }
+
+    /// What a blocked thread waits for.
+    #[must_use]
+    pub fn waiting(&mut self, thread: ThreadId) -> Note {
+        let mut step = Step::default();
+        let place = self.machine.place(&self.state, thread);
+        self.machine
+            .step(&self.state, thread, raddle_explore::Choice::FIRST, &mut step);
+        Note {
+            thread: Some(self.lane(thread)),
+            at: self.spot_of(place),
+            text: self.waits_for(&step),
+        }
+    }
+
+    fn waits_for(&self, step: &Step<State>) -> String {
+        let program = self.machine.program();
+        let Some(last) = step.footprint.last() else {
+            return "waits for ever".into();
+        };
+        let reference = reference_of(last);
+        let name = program.name_of(&self.state, &self.names, reference);
+        let holder = program.cell_of(&self.state, reference).and_then(|cell| {
+            let leaf = program.leaf_at(&self.state, &self.names, cell)?;
+            let slots = program.hir.slots(leaf.ty) as usize;
+            let words = &self.state.words[leaf.offset..leaf.offset + slots];
+            let shown = program.show(&self.state, &self.names, leaf.ty, words);
+            matches!(leaf.ty, Type::Mutex { .. } | Type::RwLock).then_some(shown)
+        });
+        let held = holder.map_or(String::new(), |holder| format!(", {holder}"));
+        match last.kind {
+            AccessKind::Sync(SyncOp::Resume) if step.footprint.len() == 1 => {
+                format!("waits to be notified on {name}")
+            }
+            AccessKind::Sync(SyncOp::Resume) => format!("was notified, waits for {name}{held}"),
+            AccessKind::Sync(SyncOp::Down) => format!("waits for {name} to be incremented"),
+            AccessKind::Sync(SyncOp::Send) => {
+                match program.code[last.place.0 as usize] {
+                    Op::Handoff { .. } => format!("waits for a receiver on {name}"),
+                    _ => format!("waits for room in {name}"),
+                }
+            }
+            AccessKind::Sync(SyncOp::Receive) => format!("waits for a message on {name}"),
+            AccessKind::Sync(SyncOp::Join) => format!("waits for {name} to end"),
+            AccessKind::Sync(_) => format!("waits for {name}{held}"),
+            AccessKind::Plain | AccessKind::Atomic => {
+                let mut names: Vec<String> = Vec::new();
+                for access in &step.footprint {
+                    let name = program.name_of(&self.state, &self.names, reference_of(access));
+                    if !names.contains(&name) {
+                        names.push(name);
+                    }
+                }
+                format!("waits for {} to change", names.join(", "))
+            }
+        }
+    }
+}
+
+/// The reference to the location of an access.
+fn reference_of(access: &Access) -> i64 {
+    let word = access.location.0 as i64;
+    match word::is_renamable(word) {
+        true => word,
+        false => word::global(word as usize),
+    }
+}
+
+fn renamed<T: Clone + Default>(new_positions: &[Option<usize>], old: &[T]) -> Vec<T> {
+    let count = new_positions.iter().flatten().count();
+    let mut new = vec![T::default(); count];
+    for (value, position) in old.iter().zip(new_positions) {
+        if let Some(position) = position {
+            new[*position] = value.clone();
+        }
+    }
+    new
+}
+
+/// What is different afterwards. Both lists are in the same order, but for
+/// variables that come and go.
+fn changes(before: &[Shown], after: &[Shown]) -> Vec<Change> {
+    let old: std::collections::HashMap<&str, &str> = before
+        .iter()
+        .map(|shown| (shown.name.as_str(), shown.value.as_str()))
+        .collect();
+    after
+        .iter()
+        .filter_map(|shown| {
+            let earlier = old.get(shown.name.as_str()).copied();
+            (earlier != Some(&shown.value)).then(|| Change {
+                name: shown.name.clone(),
+                before: earlier.map(str::to_owned),
+                after: shown.value.clone(),
+                shared: shown.shared,
+            })
+        })
+        .collect()
+}
+
+/// A piece of source text on one line, comments and all.
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

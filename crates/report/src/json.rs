@@ -1,0 +1,25 @@
+//! What programs read: the report of a check and the trace file.
+//!
+//! Every command prints one [`CheckReport`]. Fields are printed in the order in which they
+//! are declared here and are never left out: what is not known is `null`. A reader can
+//! rely on [`VERSION`]: it grows when a field changes its meaning or goes away.
+
+mod report;
+#[cfg(test)]
+mod tests;
+mod trace_file;
+mod violation;
+
+pub use report::{CheckReport, Diagnostic, Severity, Statistics, Unreached, VERSION, Verdict};
+pub use trace_file::{
+    ScheduledMove, TRACE_VERSION, TraceError, TraceFile, TracedProgram, TracedViolation,
+};
+pub use violation::{Remark, Trace, TraceStep, Violation, ViolationKind};
+
+/// A value as indented JSON with a newline at the end.
+fn pretty(value: &impl serde::Serialize) -> String {
+    let mut text = serde_json::to_string_pretty(value)
+        .expect("no map has keys other than strings, and nothing else can fail");
+    text.push('\n');
+    text
+}

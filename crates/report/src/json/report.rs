@@ -1,0 +1,180 @@
+//! [`CheckReport`]: the one object that a command prints.
+
+use serde::Serialize;
+
+use super::pretty;
+use super::violation::Violation;
+use crate::story::Spot;
+
+/// The version of the format of [`CheckReport`].
+pub const VERSION: u32 = 1;
+
+/// What a check found out.
+///
+/// ```
+/// use raddle_report::json::{CheckReport, Verdict};
+///
+/// let report = CheckReport {
+///     verdict: Verdict::Verified,
+///     file: "bank.rad".into(),
+///     states: 42,
+///     ..CheckReport::default()
+/// };
+/// assert!(report.to_json().starts_with("{\n  \"version\": 1,\n  \"verdict\": \"verified\","));
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CheckReport {
+    /// The version of this format: [`VERSION`].
+    pub version: u32,
+    /// The answer.
+    pub verdict: Verdict,
+    /// Why there is no answer, if there is none.
+    pub reason: Option<String>,
+    /// The program, as it was named by the user.
+    pub file: String,
+    /// The name of the reduction.
+    pub reduction: String,
+    /// The order of the search.
+    pub search: String,
+    /// What a step is.
+    pub granularity: String,
+    /// The properties that were checked.
+    pub properties: Vec<String>,
+    /// States that were stored.
+    pub states: u64,
+    /// Steps that were executed.
+    pub transitions: u64,
+    /// The greatest depth that was reached.
+    pub depth: u64,
+    /// The time it took.
+    pub seconds: f64,
+    /// The most memory that the process had, if the system tells.
+    pub peak_memory_bytes: Option<u64>,
+    /// The other numbers.
+    pub statistics: Statistics,
+    /// What is wrong with the program.
+    pub violations: Vec<Violation>,
+    /// Statements that no execution gets to.
+    pub unreached: Vec<Unreached>,
+    /// Errors and warnings about the source text.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl CheckReport {
+    /// The report as JSON, indented, with a newline at the end.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        pretty(self)
+    }
+}
+
+/// An error without a reason, about nothing.
+impl Default for CheckReport {
+    fn default() -> Self {
+        Self {
+            version: VERSION,
+            verdict: Verdict::Error,
+            reason: None,
+            file: String::new(),
+            reduction: String::new(),
+            search: String::new(),
+            granularity: String::new(),
+            properties: Vec::new(),
+            states: 0,
+            transitions: 0,
+            depth: 0,
+            seconds: 0.0,
+            peak_memory_bytes: None,
+            statistics: Statistics::default(),
+            violations: Vec::new(),
+            unreached: Vec::new(),
+            diagnostics: Vec::new(),
+        }
+    }
+}
+
+/// The answer of a check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// All properties hold in all executions.
+    Verified,
+    /// Some property does not.
+    Violation,
+    /// Nothing was found, which means nothing.
+    Inconclusive,
+    /// The program could not be checked.
+    Error,
+}
+
+/// What the search did, beyond states and transitions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Statistics {
+    /// Steps that were tried and blocked.
+    pub blocked_steps: u64,
+    /// Threads that were found to have ended, once per state.
+    pub ended_steps: u64,
+    /// End states in which all threads have ended.
+    pub terminated: u64,
+    /// End states that an assumption has cut.
+    pub cut: u64,
+    /// End states that are deadlocks.
+    pub deadlocked: u64,
+    /// End states in which a thread had failed.
+    pub failed: u64,
+    /// The most states that waited to be expanded.
+    pub peak_frontier: u64,
+    /// The memory of the search itself.
+    pub search_memory_bytes: u64,
+}
+
+/// A statement that no execution gets to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Unreached {
+    /// The file.
+    pub file: String,
+    /// The line, from 1.
+    pub line: u32,
+    /// The column, from 1.
+    pub column: u32,
+    /// The text of the statement.
+    pub text: String,
+}
+
+impl From<&Spot> for Unreached {
+    fn from(spot: &Spot) -> Self {
+        Self {
+            file: spot.file.clone(),
+            line: spot.line,
+            column: spot.column,
+            text: spot.text.clone(),
+        }
+    }
+}
+
+/// A message about the source text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Diagnostic {
+    /// How bad it is.
+    pub severity: Severity,
+    /// What is wrong, in one line.
+    pub message: String,
+    /// The file.
+    pub file: String,
+    /// The line, from 1.
+    pub line: u32,
+    /// The column, from 1.
+    pub column: u32,
+    /// What to do about it.
+    pub help: Vec<String>,
+}
+
+/// How bad a [`Diagnostic`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// The program means something, but perhaps not what was meant.
+    Warning,
+    /// The program has no meaning.
+    Error,
+}

@@ -1,0 +1,166 @@
+//! A [`Story`] drawn for people: time runs down the page, every thread has a lane.
+//!
+//! ```text
+//!  step line  main                           deposit#1
+//! ────────────┬──────────────────────────────┬────────────────────────────
+//!     2    6  ┃ balance = balance + amount;  ┊
+//!             ┃   reads balance = 100        ┊
+//!     3    6  ╰┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄▸┃ balance = balance + amount;
+//!             ┊                              ┃   reads balance = 100
+//!     4       ┊                              ┃   balance: 100 → 150
+//!     5    6  ┃ balance = balance + amount; ◂╯
+//!             ┃   balance: 150 → 130         ┊
+//! ```
+//!
+//! - The heavy bar follows the thread that moves. Where another thread takes over, the bar
+//!   turns into an arrow that leads to its lane.
+//! - A statement is printed once, with the steps that were made in it below: what they
+//!   did, what changed, and in brackets the locks that the thread holds afterwards.
+//! - The end is red: the step that fails, or, where no step does, the places at which the
+//!   threads of a deadlock or a race stand, side by side. Below are the message
+//!   and the remarks on these places.
+//!
+//! Where there are too many threads for lanes that can be read, there is one column, and the
+//! name of the thread to the left of each statement.
+
+mod canvas;
+mod draw;
+mod ending;
+mod layout;
+mod list;
+mod script;
+#[cfg(test)]
+mod tests;
+
+use crate::story::Story;
+use crate::style::{Palette, Role};
+use canvas::{Canvas, Glyphs};
+use layout::{Columns, Layout};
+use script::Script;
+
+/// The least width that is taken seriously; what is asked to be narrower is this wide.
+const LEAST_WIDTH: usize = 30;
+
+/// How to draw a story.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// The width of the page: no line is longer, unless fewer than 30 columns are asked for.
+    pub width: usize,
+    /// Whether to use colours.
+    pub colour: bool,
+    /// Whether to draw with ASCII characters only. Names and source text are left alone.
+    pub ascii: bool,
+    /// The most steps to show. If there are more, some in the middle are left out.
+    pub max_steps: Option<usize>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            width: 80,
+            colour: false,
+            ascii: false,
+            max_steps: None,
+        }
+    }
+}
+
+/// Draws a story.
+///
+/// ```
+/// use raddle_report::lanes::{Options, render};
+/// use raddle_report::story::{Ending, Event, Note, Spot, Story};
+///
+/// let spot = Spot { file: "m.rad".into(), line: 2, column: 15, text: "lock(m)".into() };
+/// let story = Story {
+///     threads: vec!["main".into()],
+///     steps: vec![Event {
+///         at: spot.clone(),
+///         action: "locks m".into(),
+///         holds: vec!["m".into()],
+///         ..Event::default()
+///     }],
+///     ending: Ending {
+///         message: "deadlock".into(),
+///         notes: vec![Note {
+///             thread: Some(0),
+///             at: Spot { line: 3, column: 5, ..spot },
+///             text: "waits for m, which it holds".into(),
+///         }],
+///     },
+/// };
+/// assert_eq!(
+///     render(&story, &Options::default()),
+///     "\
+/// 1 step · [ ] locks held
+///
+///  step line  main
+/// ────────────┬──────────────
+///     1    2  ┃ lock(m)
+///             ┃   locks m [m]
+/// ✗        3  ┃ lock(m)
+///             ┃   [m]
+///
+/// error: deadlock
+///   --> m.rad:3:5 in main
+///    │  lock(m)
+///    ╰─ waits for m, which it holds
+/// ",
+/// );
+/// ```
+#[must_use]
+pub fn render(story: &Story, options: &Options) -> String {
+    let palette = if options.colour {
+        Palette::coloured()
+    } else {
+        Palette::plain()
+    };
+    let glyphs = if options.ascii {
+        &canvas::ASCII
+    } else {
+        &canvas::UNICODE
+    };
+    let width = options.width.max(LEAST_WIDTH);
+    let mut page = Canvas::new(width, palette, glyphs);
+
+    let script = Script::new(story, options.max_steps, glyphs);
+    caption(&mut page, story, glyphs);
+    if !script.is_empty() {
+        page.end_line();
+        let layout = Layout::new(story, &script, width, glyphs);
+        match &layout.columns {
+            Columns::Lanes(lanes) => draw::draw(&mut page, &script, &layout, lanes),
+            Columns::List(list) => list::draw(&mut page, story, &script, &layout, list),
+        }
+    }
+    ending::draw(&mut page, story);
+    page.finish()
+}
+
+/// What there is to see.
+fn caption(page: &mut Canvas, story: &Story, glyphs: &Glyphs) {
+    let text = if story.steps.is_empty() {
+        "No step was made: this is the initial state.".to_owned()
+    } else {
+        let mut parts = vec![counted(story.steps.len(), "step")];
+        if story.switches() > 0 {
+            parts.push(counted(story.switches(), "context switch"));
+        }
+        if story.steps.iter().any(|step| !step.holds.is_empty()) {
+            parts.push("[ ] locks held".to_owned());
+        }
+        parts.join(glyphs.separator)
+    };
+    page.put(0, Role::Faint, &text);
+    page.end_line();
+}
+
+/// `1 step`, `2 steps`.
+fn counted(number: usize, what: &str) -> String {
+    let plural = match number {
+        1 => "",
+        _ if what.ends_with("ch") => "es",
+        _ => "s",
+    };
+    format!("{} {what}{plural}", crate::table::number(number as u64))
+}
