@@ -33,7 +33,10 @@ pub use span::{LineColumn, Source, Span};
 pub fn analyse(source: &Source) -> (Option<hir::Program>, Vec<Diagnostic>) {
     let (tree, mut diagnostics) = parse(source);
     // What could not be parsed would only cause more complaints.
-    if diagnostics.iter().any(|problem| problem.severity == Severity::Error) {
+    if diagnostics
+        .iter()
+        .any(|problem| problem.severity == Severity::Error)
+    {
         return (None, diagnostics);
     }
     let (program, problems) = check::check(&tree);

@@ -196,14 +196,18 @@ impl Canonicaliser {
         rebuilt.threads.clear();
         rebuilt.objects.clear();
         let globals = state.words[..program.initial.len()].iter();
-        rebuilt.words.extend(globals.map(|word| self.rename(*word, state)));
+        rebuilt
+            .words
+            .extend(globals.map(|word| self.rename(*word, state)));
         for &thread in &self.order {
             if !self.kept[thread] {
                 continue;
             }
             let start = rebuilt.words.len();
             let words = state.thread(thread).iter();
-            rebuilt.words.extend(words.map(|word| self.rename(*word, state)));
+            rebuilt
+                .words
+                .extend(words.map(|word| self.rename(*word, state)));
             // Read holds are kept sorted, and renaming may have changed their order.
             let holds = state.read_holds(thread).len();
             rebuilt.words[start + header::LENGTH..][..holds].sort_unstable();
@@ -217,7 +221,9 @@ impl Canonicaliser {
             let object = state.objects[object];
             let start = rebuilt.words.len();
             let words = state.words[object.start as usize..][..object.length as usize].iter();
-            rebuilt.words.extend(words.map(|word| self.rename(*word, state)));
+            rebuilt
+                .words
+                .extend(words.map(|word| self.rename(*word, state)));
             rebuilt.objects.push(Object {
                 start: start as u32,
                 name: Name::canonical(rebuilt.objects.len()),

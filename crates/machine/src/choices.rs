@@ -37,7 +37,10 @@ impl Choices {
     /// The path after this one: the last pick that has another alternative takes
     /// it, and the picks after that are open again.
     pub(crate) fn next(&self) -> Option<Choice> {
-        let last = self.made.iter().rposition(|(pick, radix)| pick + 1 < *radix)?;
+        let last = self
+            .made
+            .iter()
+            .rposition(|(pick, radix)| pick + 1 < *radix)?;
         let (mut number, mut weight) = (0u64, 1u64);
         for (index, (pick, radix)) in self.made[..=last].iter().enumerate() {
             number += weight * (pick + u64::from(index == last));
@@ -60,17 +63,19 @@ mod tests {
         while let Some(choice) = next {
             choices.begin(choice);
             let first = choices.pick(3).unwrap();
-            let second = if first > 0 { choices.pick(first + 1).unwrap() } else { 9 };
+            let second = if first > 0 {
+                choices.pick(first + 1).unwrap()
+            } else {
+                9
+            };
             let third = choices.pick(2).unwrap();
             seen.push((first, second, third));
             next = choices.next();
         }
-        let expected: Vec<_> = [
-            (0, 9), (1, 0), (1, 1), (2, 0), (2, 1), (2, 2),
-        ]
-        .into_iter()
-        .flat_map(|(a, b)| [(a, b, 0), (a, b, 1)])
-        .collect();
+        let expected: Vec<_> = [(0, 9), (1, 0), (1, 1), (2, 0), (2, 1), (2, 2)]
+            .into_iter()
+            .flat_map(|(a, b)| [(a, b, 0), (a, b, 1)])
+            .collect();
         assert_eq!(seen, expected);
     }
 }

@@ -73,7 +73,10 @@ struct Reader<'b> {
 
 impl Reader<'_> {
     fn byte(&mut self) -> u8 {
-        let (&first, rest) = self.bytes.split_first().expect("an encoded state is complete");
+        let (&first, rest) = self
+            .bytes
+            .split_first()
+            .expect("an encoded state is complete");
         self.bytes = rest;
         first
     }
@@ -158,7 +161,10 @@ pub(crate) fn encode(program: &Program, state: &State, bytes: &mut Vec<u8>) {
     if features.heap {
         write(state.objects.len() as i64, bytes);
         for object in &state.objects {
-            write(i64::from(object.length) << 1 | i64::from(object.freed), bytes);
+            write(
+                i64::from(object.length) << 1 | i64::from(object.freed),
+                bytes,
+            );
             write(i64::from(object.layout), bytes);
             if !object.freed {
                 for &word in &state.words[object.start as usize..][..object.length as usize] {
@@ -185,12 +191,20 @@ pub(crate) fn decode(program: &Program, bytes: &[u8], state: &mut State) {
         let start = state.words.len();
         let combined = reader.word();
         let (pc, phase) = (combined >> 3, combined & 7);
-        let parent = if features.spawn { reader.word() } else { word::NULL };
+        let parent = if features.spawn {
+            reader.word()
+        } else {
+            word::NULL
+        };
         let (children, tid) = match features.numbers_threads {
             true => (reader.word(), reader.word()),
             false => (0, position as i64),
         };
-        let holds = if features.read_locks { reader.word() } else { 0 };
+        let holds = if features.read_locks {
+            reader.word()
+        } else {
+            0
+        };
         let rest = if features.calls {
             reader.word() as usize
         } else if matches!(Phase::of(phase), Phase::Ended | Phase::Failed) {
@@ -198,7 +212,9 @@ pub(crate) fn decode(program: &Program, bytes: &[u8], state: &mut State) {
         } else {
             holds as usize + program.heights[pc as usize] as usize
         };
-        state.words.extend([pc, phase, parent, children, tid, holds]);
+        state
+            .words
+            .extend([pc, phase, parent, children, tid, holds]);
         reader.words(rest, &mut state.words);
         state.threads.push(Block {
             start: start as u32,

@@ -76,7 +76,11 @@ impl Machine {
                 *has_code = true;
             }
         }
-        let statements = self.program.statements.iter().zip(reached.iter().zip(&has_code));
+        let statements = self
+            .program
+            .statements
+            .iter()
+            .zip(reached.iter().zip(&has_code));
         let mut unreached: Vec<Span> = statements
             .filter(|(_, (reached, has_code))| !**reached && **has_code)
             .map(|(span, _)| *span)
@@ -138,7 +142,11 @@ impl Machine {
             Halt::Error(trouble) => (FaultKind::Runtime, trouble.to_string()),
             other => unreachable!("{other:?} is not a failure"),
         };
-        Fault { kind, place, message }
+        Fault {
+            kind,
+            place,
+            message,
+        }
     }
 }
 
@@ -153,7 +161,10 @@ impl System for Machine {
         let program = Arc::clone(&self.program);
         for (position, start) in program.hir.starts.iter().enumerate() {
             let thread = state.push_thread(Name::canonical(position));
-            let arguments = start.arguments.iter().map(|value| crate::compile::initial_word(*value));
+            let arguments = start
+                .arguments
+                .iter()
+                .map(|value| crate::compile::initial_word(*value));
             state.resize_thread(thread, header::LENGTH + start.arguments.len());
             let words = state.thread_mut(thread);
             words[header::PC] = program.functions[start.function.0 as usize].entry.into();
@@ -251,7 +262,11 @@ impl System for Machine {
                 Halt::Error(trouble) => format!("invariant has no value: {trouble}"),
                 other => unreachable!("an invariant does not {other:?}"),
             };
-            return Some(Fault { kind: FaultKind::Invariant, place, message });
+            return Some(Fault {
+                kind: FaultKind::Invariant,
+                place,
+                message,
+            });
         }
         None
     }
@@ -276,6 +291,8 @@ impl System for Machine {
             .count();
         let of_parent = self.thread_name(state, ThreadId(parent_position as u32));
         let siblings = MAX_THREADS as u64;
-        of_parent.wrapping_mul(siblings).wrapping_add(elder as u64 + siblings)
+        of_parent
+            .wrapping_mul(siblings)
+            .wrapping_add(elder as u64 + siblings)
     }
 }

@@ -46,7 +46,11 @@ impl Program {
                     self.leaves(&name, &field.ty, offset + field.offset as usize, visit);
                 }
             }
-            _ => visit(Leaf { name: name.to_owned(), ty, offset }),
+            _ => visit(Leaf {
+                name: name.to_owned(),
+                ty,
+                offset,
+            }),
         }
     }
 
@@ -72,7 +76,12 @@ impl Program {
                     1 => name.clone(),
                     _ => format!("{name}[{index}]"),
                 };
-                self.leaves(&name, &layout.ty, object.start as usize + index * slots, visit);
+                self.leaves(
+                    &name,
+                    &layout.ty,
+                    object.start as usize + index * slots,
+                    visit,
+                );
             }
         }
     }
@@ -178,7 +187,11 @@ impl Program {
                 let known = position.and_then(|position| names.objects.get(position));
                 let base = known.cloned().unwrap_or_else(|| "?".into());
                 let freed = position.is_some_and(|position| state.objects[position].freed);
-                let at = if offset > 0 { format!("+{offset}") } else { String::new() };
+                let at = if offset > 0 {
+                    format!("+{offset}")
+                } else {
+                    String::new()
+                };
                 let gone = if freed { " (freed)" } else { "" };
                 format!("&{base}{at}{gone}")
             }
@@ -195,7 +208,10 @@ impl Program {
         }
         self.cell_of(state, reference)
             .and_then(|cell| self.leaf_at(state, names, cell))
-            .map_or_else(|| self.show_reference(state, names, reference), |leaf| leaf.name)
+            .map_or_else(
+                || self.show_reference(state, names, reference),
+                |leaf| leaf.name,
+            )
     }
 
     /// The frames of a thread, innermost first: where it is in each, and its registers.
@@ -225,7 +241,9 @@ impl Program {
 
     /// The variables in scope at an instruction, inner ones last.
     pub(crate) fn variables_at(&self, pc: Pc) -> impl Iterator<Item = &Variable> {
-        let variables = self.function_at(pc).map_or(&[][..], |function| &function.variables);
+        let variables = self
+            .function_at(pc)
+            .map_or(&[][..], |function| &function.variables);
         variables
             .iter()
             .filter(move |variable| (variable.from..variable.to).contains(&pc))

@@ -1,7 +1,7 @@
 //! Executions in words: what each step did, for people.
 
 use raddle_explore::{
-    Access, AccessKind, Fault, Move, Place, Status, Step, SyncOp, System, ThreadId,
+    Access, AccessKind, Choice, Fault, Move, Place, Status, Step, SyncOp, System, ThreadId,
 };
 use raddle_lang::Span;
 use raddle_lang::hir::Type;
@@ -61,7 +61,10 @@ impl Narrator {
         let mut narrator = Self {
             lanes: (0..threads.len()).collect(),
             all_threads: threads.clone(),
-            names: Names { threads, objects: Vec::new() },
+            names: Names {
+                threads,
+                objects: Vec::new(),
+            },
             machine,
             state,
             objects_made: 0,
@@ -117,6 +120,71 @@ impl Narrator {
         moves
     }
 
+    /// The threads that are blocked.
+    #[must_use]
+    pub fn blocked(&mut self) -> Vec<ThreadId> {
+        let threads = (0..self.state.threads.len()).map(|thread| ThreadId(thread as u32));
+        let mut step = Step::default();
+        threads
+            .filter(|thread| {
+                self.machine
+                    .step(&self.state, *thread, Choice::FIRST, &mut step);
+                matches!(step.status, Status::Blocked { .. })
+            })
+            .collect()
+    }
+
+    /// Whether some thread is blocked at an assumption.
+    #[must_use]
+    pub fn is_cut(&mut self) -> bool {
+        let mut step = Step::default();
+        (0..self.state.threads.len()).any(|thread| {
+            let thread = ThreadId(thread as u32);
+            self.machine
+                .step(&self.state, thread, Choice::FIRST, &mut step);
+            step.status == Status::Blocked { assumption: true }
+        })
+    }
+
+    /// Two accesses that are about to race, if there are any.
+    #[must_use]
+    pub fn race(&mut self) -> Option<Vec<Note>> {
+        let mut next: Vec<(ThreadId, Access)> = Vec::new();
+        let mut step = Step::default();
+        for thread in 0..self.state.threads.len() {
+            let thread = ThreadId(thread as u32);
+            self.machine
+                .for_each_step(&self.state, thread, &mut step, |_, _, step| {
+                    if matches!(step.status, Status::Moved | Status::Failed(_)) {
+                        next.extend(step.footprint.iter().map(|access| (thread, *access)));
+                    }
+                });
+        }
+        next.retain(|(_, access)| access.kind == AccessKind::Plain);
+        let (first, second) = next.iter().enumerate().find_map(|(index, first)| {
+            let mut later = next[index + 1..].iter();
+            let second =
+                later.find(|second| first.0 != second.0 && first.1.conflicts_with(&second.1))?;
+            Some((first, second))
+        })?;
+        let note = |(thread, access): &(ThreadId, Access)| Note {
+            thread: Some(self.lane(*thread)),
+            at: self.statement_spot(access.place),
+            text: self.about_to(access),
+        };
+        Some(vec![note(first), note(second)])
+    }
+
+    /// Where the thread of a lane is; `None` if it has ended.
+    #[must_use]
+    pub fn whereabouts(&self, lane: usize) -> Option<Spot> {
+        let thread = self.thread_in_lane(lane)?;
+        if self.state.phase(thread.index()) == Phase::Ended {
+            return None;
+        }
+        Some(self.spot_of(self.machine.place(&self.state, thread)))
+    }
+
     /// Takes a step.
     pub fn step(&mut self, step_move: Move) -> Told {
         let thread = step_move.thread;
@@ -124,16 +192,17 @@ impl Narrator {
             return Told::Impossible;
         }
         let mut step = Step::default();
-        self.machine.step(&self.state, thread, step_move.choice, &mut step);
+        self.machine
+            .step(&self.state, thread, step_move.choice, &mut step);
         let fault = match step.status {
             Status::Moved => None,
             Status::Failed(ref fault) => Some(fault.clone()),
             Status::Blocked { .. } | Status::Ended => return Told::Impossible,
         };
-        let place = step
-            .footprint
-            .first()
-            .map_or_else(|| self.machine.place(&self.state, thread), |access| access.place);
+        let place = step.footprint.first().map_or_else(
+            || self.machine.place(&self.state, thread),
+            |access| access.place,
+        );
         let action = self.action(step_move, place, &step);
         let before = self.values();
         let lane = self.lanes[thread.index()];
@@ -151,9 +220,15 @@ impl Narrator {
             change.shared
         });
         let holds = self.holds(thread.index());
-        let at = self.spot(self.machine.program().span(place));
+        let at = self.statement_spot(place);
         self.rename();
-        let event = Event { thread: lane, at, action, changes, holds };
+        let event = Event {
+            thread: lane,
+            at,
+            action,
+            changes,
+            holds,
+        };
         match fault {
             None => Told::Moved(event),
             Some(fault) => Told::Failed(event, fault),
@@ -165,7 +240,9 @@ impl Narrator {
         for position in self.names.threads.len()..after.threads.len() {
             let outermost = program.frames(after, position).last().map(|(pc, _)| *pc);
             let pc = outermost.unwrap_or_else(|| after.pc(position));
-            let function = program.function_at(pc).map_or("thread", |f| f.name.as_str());
+            let function = program
+                .function_at(pc)
+                .map_or("thread", |f| f.name.as_str());
             let taken = self.all_threads.iter();
             let namesakes = taken
                 .filter(|name| name.split(['#', '[']).next() == Some(function))
@@ -184,8 +261,12 @@ impl Narrator {
         let program = self.machine.program();
         for object in &self.state.objects[self.names.objects.len()..] {
             self.objects_made += 1;
-            let ty = program.hir.type_name(&program.layouts[object.layout as usize].ty);
-            self.names.objects.push(format!("{ty}#{}", self.objects_made));
+            let ty = program
+                .hir
+                .type_name(&program.layouts[object.layout as usize].ty);
+            self.names
+                .objects
+                .push(format!("{ty}#{}", self.objects_made));
         }
     }
 
@@ -211,6 +292,19 @@ impl Narrator {
             line: at.line,
             column: at.column,
             text: one_line(source.snippet(span)),
+        }
+    }
+
+    /// The statement that a place of the program belongs to.
+    #[must_use]
+    pub fn statement_spot(&self, place: Place) -> Spot {
+        let program = self.machine.program();
+        let statement = program.statement(place);
+        // The end of a thread belongs to no statement.
+        if statement == Span::default() {
+            self.spot_of(place)
+        } else {
+            self.spot(statement)
         }
     }
 
@@ -307,13 +401,17 @@ impl Narrator {
         let program = self.machine.program();
         let pick = step_move.choice.0;
         match program.code[place.0 as usize] {
-            Op::ChooseBelow { below: 2, .. } if program.source().snippet(program.span(place)) == "*" => {
+            Op::ChooseBelow { below: 2, .. }
+                if program.source().snippet(program.span(place)) == "*" =>
+            {
                 format!("chooses {}", pick == 1)
             }
             Op::ChooseBelow { below, .. } => format!("chooses block {} of {below}", pick + 1),
             Op::Choose { low, .. } => {
                 let frames = program.frames(&self.state, step_move.thread.index());
-                let low = frames.first().map_or(0, |(_, registers)| registers[low as usize]);
+                let low = frames
+                    .first()
+                    .map_or(0, |(_, registers)| registers[low as usize]);
                 format!("chooses {}", low + pick as i64)
             }
             Op::Yield => "yields".into(),
@@ -411,16 +509,27 @@ impl Narrator {
         }
     }
 
+    /// What an access that has not happened yet would do.
+    #[must_use]
+    pub fn about_to(&self, access: &Access) -> String {
+        let program = self.machine.program();
+        let name = program.name_of(&self.state, &self.names, reference_of(access));
+        match access.writes {
+            true => format!("is about to write {name}"),
+            false => format!("is about to read {name}"),
+        }
+    }
+
     /// What a blocked thread waits for.
     #[must_use]
     pub fn waiting(&mut self, thread: ThreadId) -> Note {
         let mut step = Step::default();
         let place = self.machine.place(&self.state, thread);
         self.machine
-            .step(&self.state, thread, raddle_explore::Choice::FIRST, &mut step);
+            .step(&self.state, thread, Choice::FIRST, &mut step);
         Note {
             thread: Some(self.lane(thread)),
-            at: self.spot_of(place),
+            at: self.statement_spot(place),
             text: self.waits_for(&step),
         }
     }
@@ -446,12 +555,10 @@ impl Narrator {
             }
             AccessKind::Sync(SyncOp::Resume) => format!("was notified, waits for {name}{held}"),
             AccessKind::Sync(SyncOp::Down) => format!("waits for {name} to be incremented"),
-            AccessKind::Sync(SyncOp::Send) => {
-                match program.code[last.place.0 as usize] {
-                    Op::Handoff { .. } => format!("waits for a receiver on {name}"),
-                    _ => format!("waits for room in {name}"),
-                }
-            }
+            AccessKind::Sync(SyncOp::Send) => match program.code[last.place.0 as usize] {
+                Op::Handoff { .. } => format!("waits for a receiver on {name}"),
+                _ => format!("waits for room in {name}"),
+            },
             AccessKind::Sync(SyncOp::Receive) => format!("waits for a message on {name}"),
             AccessKind::Sync(SyncOp::Join) => format!("waits for {name} to end"),
             AccessKind::Sync(_) => format!("waits for {name}{held}"),

@@ -127,20 +127,28 @@ impl Program {
     /// The part of the source that a place stands for.
     #[must_use]
     pub fn span(&self, place: Place) -> Span {
-        self.spans.get(place.0 as usize).copied().unwrap_or_default()
+        self.spans
+            .get(place.0 as usize)
+            .copied()
+            .unwrap_or_default()
     }
 
-    /// The statement that a place belongs to.
+    /// The statement that a place belongs to; empty if it belongs to none.
     #[must_use]
     pub fn statement(&self, place: Place) -> Span {
         let statement = self.statement_of.get(place.0 as usize);
-        statement.map_or_else(Span::default, |&statement| self.statements[statement as usize])
+        let span = statement.and_then(|&statement| self.statements.get(statement as usize));
+        span.copied().unwrap_or_default()
     }
 
     /// The function that an instruction belongs to; none for an invariant.
     pub(crate) fn function_at(&self, pc: Pc) -> Option<&Function> {
-        let after = self.functions.partition_point(|function| function.entry <= pc);
-        self.functions[..after].last().filter(|function| pc < function.end)
+        let after = self
+            .functions
+            .partition_point(|function| function.entry <= pc);
+        self.functions[..after]
+            .last()
+            .filter(|function| pc < function.end)
     }
 
     /// The `Exit` of the function that an instruction belongs to.

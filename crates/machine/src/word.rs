@@ -104,7 +104,10 @@ mod tests {
     fn references_survive_the_round_trip_and_differ_from_integers() {
         let fresh = Name::fresh(4095, 65_535);
         assert_eq!(Reference::of(global(65_535)), Reference::Global(65_535));
-        assert_eq!(Reference::of(heap(fresh, 65_535)), Reference::Heap(fresh, 65_535));
+        assert_eq!(
+            Reference::of(heap(fresh, 65_535)),
+            Reference::Heap(fresh, 65_535)
+        );
         assert_eq!(Reference::of(thread(fresh)), Reference::Thread(fresh));
         assert_eq!(Reference::of(heap(fresh, 3) + 4), Reference::Heap(fresh, 7));
         for integer in [0, 1, i64::from(i32::MAX), i64::from(u32::MAX)] {

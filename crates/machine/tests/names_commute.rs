@@ -78,7 +78,11 @@ fn ended_threads_that_nobody_knows_are_no_part_of_a_state() {
         void main() { while (true) { thread t = spawn handle(); join(t); } }";
     let outcome = explore(server);
     assert!(outcome.is_verified());
-    assert!(outcome.statistics.states < 20, "{}", outcome.statistics.states);
+    assert!(
+        outcome.statistics.states < 20,
+        "{}",
+        outcome.statistics.states
+    );
 }
 
 #[test]

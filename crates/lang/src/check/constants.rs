@@ -83,9 +83,8 @@ impl<'a> Checker<'a> {
             ConstantState::Waiting(declaration) => {
                 let result = self
                     .define_nested(declaration.span, |checker| {
-                        let declaration = |checker: &mut Self| {
-                            checker.evaluate_declaration(declaration)
-                        };
+                        let declaration =
+                            |checker: &mut Self| checker.evaluate_declaration(declaration);
                         checker.in_context(Context::Constant, declaration).0
                     })
                     .unwrap_or((Type::Error, Value::Int(0)));
@@ -185,7 +184,11 @@ impl<'a> Checker<'a> {
                     for projection in &place.path {
                         slot += match projection {
                             Projection::Field(offset) => *offset,
-                            Projection::Index { index, length, stride } => {
+                            Projection::Index {
+                                index,
+                                length,
+                                stride,
+                            } => {
                                 let position = int(index)?;
                                 if !(0..i64::from(*length)).contains(&position) {
                                     return Err(NotConstant::Variable(index.span));

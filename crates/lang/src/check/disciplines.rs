@@ -3,7 +3,9 @@
 use super::{Checker, Context, Meaning, TypeMeaning};
 use crate::ast::{self, Item};
 use crate::diagnostic::Diagnostic;
-use crate::hir::{Discipline, Exclusive, ExprKind, Place, PlaceBase, Projection, StructId, Type, Value};
+use crate::hir::{
+    Discipline, Exclusive, ExprKind, Place, PlaceBase, Projection, StructId, Type, Value,
+};
 use crate::span::Span;
 
 impl<'a> Checker<'a> {
@@ -18,7 +20,11 @@ impl<'a> Checker<'a> {
         for (index, written) in variable.disciplines.iter().enumerate() {
             let (checked, span) = match written {
                 ast::Discipline::ThreadLocal(span) => (Some(Discipline::ThreadLocal), *span),
-                ast::Discipline::GuardedBy { lock, elementwise, span } => {
+                ast::Discipline::GuardedBy {
+                    lock,
+                    elementwise,
+                    span,
+                } => {
                     let checked = if *elementwise {
                         self.locks(lock, ty)
                     } else {
@@ -89,7 +95,8 @@ impl<'a> Checker<'a> {
     }
 
     fn lock_place(&mut self, lock: &'a ast::Expr) -> Option<Place> {
-        self.in_context(Context::Constant, |checker| checker.place(lock)).0
+        self.in_context(Context::Constant, |checker| checker.place(lock))
+            .0
     }
 
     fn is_lock(&mut self, ty: &Type, span: Span) -> bool {
@@ -178,8 +185,11 @@ impl<'a> Checker<'a> {
                 }),
                 _ => {
                     self.report(
-                        Diagnostic::error(expr.span, format!("there is no global variable `{name}`"))
-                            .help("`exclusive` is about a global variable"),
+                        Diagnostic::error(
+                            expr.span,
+                            format!("there is no global variable `{name}`"),
+                        )
+                        .help("`exclusive` is about a global variable"),
                     );
                     None
                 }
@@ -201,9 +211,15 @@ impl<'a> Checker<'a> {
                     ty: Type::INT,
                     span: index.span,
                 });
-                let scope = self.body.scopes.last_mut().expect("there is always a scope");
+                let scope = self
+                    .body
+                    .scopes
+                    .last_mut()
+                    .expect("there is always a scope");
                 scope.insert(name, id);
-                place.dimensions.push((length, self.program.slots(&element)));
+                place
+                    .dimensions
+                    .push((length, self.program.slots(&element)));
                 place.ty = *element;
                 Some(place)
             }

@@ -17,7 +17,11 @@ impl<'a> Checker<'a> {
         match &expr.kind {
             ast::ExprKind::Int(value) => {
                 let unsigned = *value > i64::from(i32::MAX);
-                let int = if unsigned { ast::IntType::U32 } else { ast::IntType::I32 };
+                let int = if unsigned {
+                    ast::IntType::U32
+                } else {
+                    ast::IntType::I32
+                };
                 make(ExprKind::Value(Value::Int(*value)), Type::Int(int))
             }
             ast::ExprKind::Bool(value) => {
@@ -47,7 +51,11 @@ impl<'a> Checker<'a> {
             | ast::ExprKind::Field(..)
             | ast::ExprKind::Arrow(..) => self.load(expr),
             ast::ExprKind::AddressOf(place) => self.address_of(place, span),
-            ast::ExprKind::Step { place, direction, fix } => {
+            ast::ExprKind::Step {
+                place,
+                direction,
+                fix,
+            } => {
                 if !self.effect_allowed(span, "`++` and `--`") {
                     return error(span);
                 }
@@ -64,7 +72,14 @@ impl<'a> Checker<'a> {
                 }
                 let ty = place.ty.clone();
                 let (direction, fix) = (*direction, *fix);
-                make(ExprKind::Step { place, direction, fix }, ty)
+                make(
+                    ExprKind::Step {
+                        place,
+                        direction,
+                        fix,
+                    },
+                    ty,
+                )
             }
             ast::ExprKind::Call(name, arguments) => self.call(name, arguments, span),
             ast::ExprKind::Spawn(name, arguments) => {
@@ -167,7 +182,11 @@ impl<'a> Checker<'a> {
     /// Reports a name that means nothing.
     pub(super) fn unknown_name(&mut self, name: &str, span: Span) {
         let mut diagnostic = Diagnostic::error(span, format!("there is no `{name}` here"));
-        let locals = self.body.scopes.iter().flat_map(|scope| scope.keys().copied());
+        let locals = self
+            .body
+            .scopes
+            .iter()
+            .flat_map(|scope| scope.keys().copied());
         let globals = self.names.keys().copied();
         if let Some(near) = nearest(name, locals.chain(globals)) {
             diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
@@ -388,8 +407,11 @@ impl<'a> Checker<'a> {
         arguments: &'a [ast::Expr],
         span: Span,
     ) -> Vec<Expr> {
-        let Signature { parameters, span: declared, .. } =
-            self.signatures[function.0 as usize].clone();
+        let Signature {
+            parameters,
+            span: declared,
+            ..
+        } = self.signatures[function.0 as usize].clone();
         if arguments.len() != parameters.len() {
             self.report(
                 Diagnostic::error(
@@ -415,12 +437,7 @@ impl<'a> Checker<'a> {
             .collect()
     }
 
-    fn new_object(
-        &mut self,
-        ty: &'a ast::Type,
-        count: Option<&'a ast::Expr>,
-        span: Span,
-    ) -> Expr {
+    fn new_object(&mut self, ty: &'a ast::Type, count: Option<&'a ast::Expr>, span: Span) -> Expr {
         if !self.effect_allowed(span, "`new`") {
             return error(span);
         }
@@ -431,7 +448,10 @@ impl<'a> Checker<'a> {
             Box::new(self.convert(count, &Type::INT))
         });
         if object == Type::Void {
-            self.report(Diagnostic::error(ty.span, "a heap object can not be `void`"));
+            self.report(Diagnostic::error(
+                ty.span,
+                "a heap object can not be `void`",
+            ));
             return error(span);
         }
         if object == Type::Error {
@@ -460,7 +480,6 @@ impl<'a> Checker<'a> {
         false
     }
 }
-
 
 /// `1 argument`, `2 arguments`
 pub(super) fn count(n: usize, what: &str) -> String {

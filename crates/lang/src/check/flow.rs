@@ -41,8 +41,7 @@ impl Checker<'_> {
         };
         if let Some(span) = flow.unreachable {
             self.report(
-                Diagnostic::warning(span, "this code is never reached")
-                    .label("no path leads here"),
+                Diagnostic::warning(span, "this code is never reached").label("no path leads here"),
             );
         }
         if falls_through && !matches!(function.result, Type::Void | Type::Error) {
@@ -151,16 +150,26 @@ impl Flow {
             reachable = exits.next;
             breaks |= exits.breaks;
         }
-        Exits { next: reachable, breaks }
+        Exits {
+            next: reachable,
+            breaks,
+        }
     }
 
     fn statement(&mut self, statement: &Statement, reachable: bool) -> Exits {
-        let next = |next| Exits { next, breaks: false };
+        let next = |next| Exits {
+            next,
+            breaks: false,
+        };
         match &statement.kind {
             StatementKind::Block(inner) | StatementKind::Atomic(inner) => {
                 self.statements(inner, reachable)
             }
-            StatementKind::If { condition, then, otherwise } => {
+            StatementKind::If {
+                condition,
+                then,
+                otherwise,
+            } => {
                 let known = known(condition);
                 // A branch on a constant is a switch of the author's, not dead code.
                 let a = self.quietly(known == Some(false), then, reachable);
@@ -177,7 +186,9 @@ impl Flow {
                 let exits = self.statement(body, reachable);
                 next(exits.breaks || reachable && known(condition) != Some(true))
             }
-            StatementKind::For { condition, body, .. } => {
+            StatementKind::For {
+                condition, body, ..
+            } => {
                 let exits = self.statement(body, reachable);
                 let forever = condition.as_ref().is_none_or(|c| known(c) == Some(true));
                 next(exits.breaks || reachable && !forever)
@@ -187,7 +198,12 @@ impl Flow {
                 // `continue` leads to the condition too, so the body counts as left.
                 next(exits.breaks || reachable && known(condition) != Some(true))
             }
-            StatementKind::Switch { arms, default, cases, .. } => {
+            StatementKind::Switch {
+                arms,
+                default,
+                cases,
+                ..
+            } => {
                 let mut fall = false;
                 let mut breaks = false;
                 for (index, arm) in arms.iter().enumerate() {
@@ -244,7 +260,9 @@ fn known(condition: &Expr) -> Option<bool> {
 fn visit_children(statement: &Statement, visit: &mut impl FnMut(&Statement)) {
     match &statement.kind {
         StatementKind::Block(inner) | StatementKind::Atomic(inner) => inner.iter().for_each(visit),
-        StatementKind::If { then, otherwise, .. } => {
+        StatementKind::If {
+            then, otherwise, ..
+        } => {
             visit(then);
             otherwise.iter().for_each(|otherwise| visit(otherwise));
         }
@@ -280,14 +298,27 @@ fn visit_own_expressions(statement: &Statement, visit: &mut dyn FnMut(&Expr)) {
         }
         StatementKind::Expr(expr)
         | StatementKind::Return(Some(expr))
-        | StatementKind::Assert { condition: expr, .. }
+        | StatementKind::Assert {
+            condition: expr, ..
+        }
         | StatementKind::Assume(expr)
         | StatementKind::Await(expr)
-        | StatementKind::If { condition: expr, .. }
-        | StatementKind::While { condition: expr, .. }
-        | StatementKind::DoWhile { condition: expr, .. }
-        | StatementKind::For { condition: Some(expr), .. }
-        | StatementKind::Switch { scrutinee: expr, .. } => visit_expr(expr, visit),
+        | StatementKind::If {
+            condition: expr, ..
+        }
+        | StatementKind::While {
+            condition: expr, ..
+        }
+        | StatementKind::DoWhile {
+            condition: expr, ..
+        }
+        | StatementKind::For {
+            condition: Some(expr),
+            ..
+        }
+        | StatementKind::Switch {
+            scrutinee: expr, ..
+        } => visit_expr(expr, visit),
         _ => {}
     }
 }

@@ -269,7 +269,9 @@ impl<'a> Checker<'a> {
             self.report(
                 Diagnostic::error(variable.name.span, "the global variables are too large")
                     .label(format!("{slots} more slots do not fit"))
-                    .help(format!("all of them together have at most {MAX_GLOBAL_SLOTS} slots")),
+                    .help(format!(
+                        "all of them together have at most {MAX_GLOBAL_SLOTS} slots"
+                    )),
             );
             ty = Type::Error;
         }
@@ -452,8 +454,11 @@ impl<'a> Checker<'a> {
         let first = self.program.starts.len();
         if count < 1 || first as i64 + count > MAX_STARTS as i64 {
             self.report(
-                Diagnostic::error(start.span, format!("`run` can not start {count} threads here"))
-                    .help(format!("at least one, and at most {MAX_STARTS} in all")),
+                Diagnostic::error(
+                    start.span,
+                    format!("`run` can not start {count} threads here"),
+                )
+                .help(format!("at least one, and at most {MAX_STARTS} in all")),
             );
             return;
         }

@@ -188,7 +188,11 @@ impl<'a> Checker<'a> {
     /// Brings a local variable into the current scope.
     fn declare_local(&mut self, name: &'a ast::Name, ty: Type) -> LocalId {
         let id = LocalId(self.body.locals.len() as u32);
-        let scope = self.body.scopes.last_mut().expect("there is always a scope");
+        let scope = self
+            .body
+            .scopes
+            .last_mut()
+            .expect("there is always a scope");
         if let Some(earlier) = scope.insert(&name.text, id) {
             let span = self.body.locals[earlier.0 as usize].span;
             self.report(

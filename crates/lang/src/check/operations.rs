@@ -10,10 +10,37 @@ use crate::span::Span;
 
 /// The names of all operations; a program can not declare them again.
 pub(super) const NAMES: &[&str] = &[
-    "lock", "acquire", "acq", "unlock", "release", "rel", "try_lock", "read_lock", "write_lock",
-    "try_read_lock", "try_write_lock", "wait", "notify", "signal", "notify_all", "broadcast",
-    "down", "up", "try_down", "send", "recv", "try_send", "try_recv", "len", "cas", "fetch_add",
-    "swap", "load", "store", "join", "free",
+    "lock",
+    "acquire",
+    "acq",
+    "unlock",
+    "release",
+    "rel",
+    "try_lock",
+    "read_lock",
+    "write_lock",
+    "try_read_lock",
+    "try_write_lock",
+    "wait",
+    "notify",
+    "signal",
+    "notify_all",
+    "broadcast",
+    "down",
+    "up",
+    "try_down",
+    "send",
+    "recv",
+    "try_send",
+    "try_recv",
+    "len",
+    "cas",
+    "fetch_add",
+    "swap",
+    "load",
+    "store",
+    "join",
+    "free",
 ];
 
 /// A call of an operation, as far as it has been checked.
@@ -34,7 +61,11 @@ impl<'a> Checker<'a> {
         if !NAMES.contains(&name.text.as_str()) {
             return None;
         }
-        let call = Call { name, arguments, span };
+        let call = Call {
+            name,
+            arguments,
+            span,
+        };
         let checked = match self.effect_allowed(span, &format!("`{}`", name.text)) {
             true => self.checked_operation(&call),
             false => None,
@@ -143,14 +174,13 @@ impl<'a> Checker<'a> {
 
     fn wrong_object<T>(&mut self, call: &Call<'a>, object: &Place, wanted: &str) -> Option<T> {
         let name = self.type_name(&object.ty);
-        let mut diagnostic = Diagnostic::error(
-            object.span,
-            format!("`{}` needs {wanted}", call.name.text),
-        )
-        .label(format!("this is a `{name}`"));
+        let mut diagnostic =
+            Diagnostic::error(object.span, format!("`{}` needs {wanted}", call.name.text))
+                .label(format!("this is a `{name}`"));
         match (&object.ty, call.name.text.as_str()) {
             (Type::Pointer(to), _) if to.is_synchronisation() => {
-                diagnostic = diagnostic.help("name what the reference refers to: write `*` before it");
+                diagnostic =
+                    diagnostic.help("name what the reference refers to: write `*` before it");
             }
             (Type::RwLock, "lock" | "acquire" | "acq" | "try_lock") => {
                 diagnostic = diagnostic.help("an `rwlock` is taken by `read_lock` or `write_lock`");
@@ -257,15 +287,13 @@ impl<'a> Checker<'a> {
         if found == message.len() {
             return Some(());
         }
-        self.report(
-            Diagnostic::error(
-                call.span,
-                format!(
-                    "a message of this channel has {}, not {found}",
-                    count(message.len(), "value")
-                ),
+        self.report(Diagnostic::error(
+            call.span,
+            format!(
+                "a message of this channel has {}, not {found}",
+                count(message.len(), "value")
             ),
-        );
+        ));
         None
     }
 
@@ -279,9 +307,12 @@ impl<'a> Checker<'a> {
         self.message_arity(call, &message)?;
         if kind == OperationKind::TrySend && capacity == 0 {
             self.report(
-                Diagnostic::error(call.span, "`try_send` needs a channel with room for a message")
-                    .label("this channel is a rendezvous")
-                    .help("give the channel a capacity, such as `chan<int, 1>`"),
+                Diagnostic::error(
+                    call.span,
+                    "`try_send` needs a channel with room for a message",
+                )
+                .label("this channel is a rendezvous")
+                .help("give the channel a capacity, such as `chan<int, 1>`"),
             );
             return None;
         }
@@ -340,7 +371,11 @@ impl<'a> Checker<'a> {
         }
         let mut operation = with(kind, vec![object], Vec::new());
         operation.targets = targets;
-        let result = if kind == OperationKind::Recv { Type::Void } else { Type::Bool };
+        let result = if kind == OperationKind::Recv {
+            Type::Void
+        } else {
+            Type::Bool
+        };
         Some((operation, result))
     }
 

@@ -145,7 +145,11 @@ impl<'a> Checker<'a> {
             return None;
         }
         let stride = self.program.slots(&element);
-        place.path.push(Projection::Index { index, length, stride });
+        place.path.push(Projection::Index {
+            index,
+            length,
+            stride,
+        });
         place.ty = *element;
         Some(place)
     }

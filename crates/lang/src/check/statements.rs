@@ -62,8 +62,11 @@ impl<'a> Checker<'a> {
                 if let Some(earlier) = self.body.labels.get(name.text.as_str()) {
                     let earlier = earlier.span;
                     self.report(
-                        Diagnostic::error(name.span, format!("the label `{}` is there twice", name.text))
-                            .related(earlier, "first here"),
+                        Diagnostic::error(
+                            name.span,
+                            format!("the label `{}` is there twice", name.text),
+                        )
+                        .related(earlier, "first here"),
                     );
                 } else {
                     self.body.labels.insert(&name.text, label);
@@ -71,7 +74,9 @@ impl<'a> Checker<'a> {
                 self.collect_label(inner, atomics);
             }
             Kind::Block(block) => self.collect_labels(&block.statements, atomics),
-            Kind::If { then, otherwise, .. } => {
+            Kind::If {
+                then, otherwise, ..
+            } => {
                 self.collect_label(then, atomics);
                 if let Some(otherwise) = otherwise {
                     self.collect_label(otherwise, atomics);
@@ -153,13 +158,19 @@ impl<'a> Checker<'a> {
                 return;
             }
             Kind::Expr(expr) => StatementKind::Expr(self.effect(expr)),
-            Kind::Assign { place, operator, value } => {
-                match self.assignment(place, *operator, value) {
-                    Some(kind) => kind,
-                    None => return,
-                }
-            }
-            Kind::If { condition, then, otherwise } => StatementKind::If {
+            Kind::Assign {
+                place,
+                operator,
+                value,
+            } => match self.assignment(place, *operator, value) {
+                Some(kind) => kind,
+                None => return,
+            },
+            Kind::If {
+                condition,
+                then,
+                otherwise,
+            } => StatementKind::If {
                 condition: self.condition_of(condition),
                 then: self.nested(then),
                 otherwise: otherwise.as_ref().map(|otherwise| self.nested(otherwise)),
@@ -172,7 +183,12 @@ impl<'a> Checker<'a> {
                 body: self.loop_body(body),
                 condition: self.condition_of(condition),
             },
-            Kind::For { init, condition, step, body } => self.scoped(|checker| {
+            Kind::For {
+                init,
+                condition,
+                step,
+                body,
+            } => self.scoped(|checker| {
                 let mut inner = Vec::new();
                 if let Some(init) = init {
                     checker.statement(init, &mut inner);
@@ -181,7 +197,11 @@ impl<'a> Checker<'a> {
                 let step = step.as_ref().map(|step| checker.nested(step));
                 let body = checker.loop_body(body);
                 inner.push(Statement {
-                    kind: StatementKind::For { condition, step, body },
+                    kind: StatementKind::For {
+                        condition,
+                        step,
+                        body,
+                    },
                     span,
                 });
                 StatementKind::Block(inner)
@@ -272,7 +292,10 @@ impl<'a> Checker<'a> {
             self.report(diagnostic);
         }
         if let ExprKind::Operation(operation) = &value.kind
-            && let Operation { kind: OperationKind::TryLock, .. } = **operation
+            && let Operation {
+                kind: OperationKind::TryLock,
+                ..
+            } = **operation
         {
             self.report(
                 Diagnostic::warning(expr.span, "the result of `try_lock` is not used")
@@ -293,7 +316,8 @@ impl<'a> Checker<'a> {
         let place = place?;
         if !place.ty.is_scalar() {
             let name = self.type_name(&place.ty);
-            let diagnostic = Diagnostic::error(place.span, format!("a `{name}` can not be assigned"));
+            let diagnostic =
+                Diagnostic::error(place.span, format!("a `{name}` can not be assigned"));
             self.report(if place.ty.is_synchronisation() {
                 diagnostic.help("it has no value; use its operations")
             } else {
@@ -317,7 +341,11 @@ impl<'a> Checker<'a> {
                 self.convert(value, &ty)
             }
         };
-        Some(StatementKind::Assign { place, operator, value })
+        Some(StatementKind::Assign {
+            place,
+            operator,
+            value,
+        })
     }
 
     fn return_value(&mut self, value: Option<&'a ast::Expr>, span: Span) -> StatementKind {
@@ -351,8 +379,10 @@ impl<'a> Checker<'a> {
         let Some(label) = self.body.labels.get(name.text.as_str()) else {
             let labels = self.body.labels.keys().copied();
             let near = super::suggest::nearest(&name.text, labels);
-            let mut diagnostic =
-                Diagnostic::error(name.span, format!("there is no label `{}` in this function", name.text));
+            let mut diagnostic = Diagnostic::error(
+                name.span,
+                format!("there is no label `{}` in this function", name.text),
+            );
             if let Some(near) = near {
                 diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
             }
@@ -409,7 +439,12 @@ impl<'a> Checker<'a> {
                 .collect()
         });
         self.body.breakable -= 1;
-        StatementKind::Switch { scrutinee, cases, default, arms }
+        StatementKind::Switch {
+            scrutinee,
+            cases,
+            default,
+            arms,
+        }
     }
 
     fn case_value(&mut self, expr: &'a ast::Expr, scrutinee: &Type) -> i64 {
@@ -432,7 +467,9 @@ impl<'a> Checker<'a> {
         let ty = self.variable_type(variable, Role::Local);
         if let Some(discipline) = variable.disciplines.first() {
             let span = match discipline {
-                ast::Discipline::GuardedBy { span, .. } | ast::Discipline::ThreadLocal(span) => *span,
+                ast::Discipline::GuardedBy { span, .. } | ast::Discipline::ThreadLocal(span) => {
+                    *span
+                }
             };
             self.report(
                 Diagnostic::error(span, "a local variable needs no protection")

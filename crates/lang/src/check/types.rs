@@ -1,7 +1,7 @@
 //! Types: what is written becomes what is meant; what may become what.
 
-use super::{Checker, TypeMeaning};
 use super::suggest::nearest;
+use super::{Checker, TypeMeaning};
 use crate::ast::{self, IntType, TypeKind};
 use crate::diagnostic::Diagnostic;
 use crate::hir::{Expr, ExprKind, Type, Value};
@@ -47,7 +47,14 @@ impl<'a> Checker<'a> {
                         Diagnostic::error(name.span, format!("there is no type `{}`", name.text));
                     let known = self.type_names.keys().copied();
                     let builtin = [
-                        "int", "bool", "void", "thread", "mutex", "rwlock", "cond", "semaphore",
+                        "int",
+                        "bool",
+                        "void",
+                        "thread",
+                        "mutex",
+                        "rwlock",
+                        "cond",
+                        "semaphore",
                         "chan",
                     ];
                     if let Some(near) = nearest(&name.text, known.chain(builtin)) {
@@ -152,7 +159,11 @@ impl<'a> Checker<'a> {
                     .help("only the result of a function is `void`")
             }
             Role::Parameter | Role::Result if !ty.is_scalar() => {
-                let what = if role == Role::Parameter { "parameter" } else { "result" };
+                let what = if role == Role::Parameter {
+                    "parameter"
+                } else {
+                    "result"
+                };
                 Diagnostic::error(span, format!("a {what} can not be a `{type_name}`"))
                     .help(format!("pass a reference instead: `{type_name}*`"))
             }
@@ -237,8 +248,9 @@ impl<'a> Checker<'a> {
             };
         }
         let (found, wanted) = (self.type_name(&value.ty), self.type_name(to));
-        let mut diagnostic = Diagnostic::error(span, "the types do not match")
-            .label(format!("a `{wanted}` is expected here, this is a `{found}`"));
+        let mut diagnostic = Diagnostic::error(span, "the types do not match").label(format!(
+            "a `{wanted}` is expected here, this is a `{found}`"
+        ));
         diagnostic = match (&value.ty, to) {
             (from, Type::Bool) if from.is_integer() => {
                 diagnostic.help("compare it with zero: `e != 0`")
@@ -276,8 +288,11 @@ impl<'a> Checker<'a> {
         let name = self.type_name(to);
         match *to {
             Type::Range(low, high) if !(low..=high).contains(&number) => self.report(
-                Diagnostic::error(value.span, format!("{number} is not in the range of `{name}`"))
-                    .label(format!("only {low} to {high} can be stored here")),
+                Diagnostic::error(
+                    value.span,
+                    format!("{number} is not in the range of `{name}`"),
+                )
+                .label(format!("only {low} to {high} can be stored here")),
             ),
             Type::Int(int) if super::constants::wrap(number, int) != number => {
                 // `x = -1` for an unsigned is common enough; other losses are not meant.

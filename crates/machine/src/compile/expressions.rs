@@ -73,7 +73,10 @@ impl Compiler<'_> {
             ExprKind::Binary(op, a, b) => self.binary(*op, a, b),
             ExprKind::Conditional(condition, a, b) => {
                 let condition = self.value(condition);
-                let otherwise = self.emit(Op::JumpUnless { reg: condition, to: 0 });
+                let otherwise = self.emit(Op::JumpUnless {
+                    reg: condition,
+                    to: 0,
+                });
                 self.frame.height = mark;
                 let to = self.temp();
                 self.frame.height = mark;
@@ -97,12 +100,20 @@ impl Compiler<'_> {
                     }
                 }
             }
-            ExprKind::Step { place, direction, fix } => self.step(place, *direction, *fix),
+            ExprKind::Step {
+                place,
+                direction,
+                fix,
+            } => self.step(place, *direction, *fix),
             ExprKind::Call(function, arguments) => self.call(*function, arguments),
             ExprKind::Spawn(function, arguments) => {
                 let arguments = self.consecutive(arguments);
                 let function = function.0 as u16;
-                self.result(mark, |to| Op::Spawn { to, function, arguments })
+                self.result(mark, |to| Op::Spawn {
+                    to,
+                    function,
+                    arguments,
+                })
             }
             ExprKind::Choose(low, high) => {
                 let low = self.value_before(low, &[high]);
@@ -133,7 +144,10 @@ impl Compiler<'_> {
                 _ => unreachable!("integers have at most 32 bits"),
             },
             Value::Null => Op::Const { to, value: 0 },
-            Value::GlobalSlot(slot) => Op::GlobalRef { to, slot: slot as u16 },
+            Value::GlobalSlot(slot) => Op::GlobalRef {
+                to,
+                slot: slot as u16,
+            },
         })
     }
 
@@ -144,10 +158,22 @@ impl Compiler<'_> {
         if let ExprKind::Value(Value::Int(value)) = b.kind
             && let Ok(b) = i16::try_from(value)
         {
-            return self.result(mark, |to| Op::BinaryConst { op, int, to, a: left, b });
+            return self.result(mark, |to| Op::BinaryConst {
+                op,
+                int,
+                to,
+                a: left,
+                b,
+            });
         }
         let right = self.value(b);
-        self.result(mark, |to| Op::Binary { op, int, to, a: left, b: right })
+        self.result(mark, |to| Op::Binary {
+            op,
+            int,
+            to,
+            a: left,
+            b: right,
+        })
     }
 
     /// `a && b`: the result is that of `a` if it decides, otherwise that of `b`.
@@ -163,7 +189,12 @@ impl Compiler<'_> {
             _ => {
                 // `a ==> b` is `!a || b`.
                 let not = raddle_lang::ast::UnaryOp::Not;
-                self.emit(Op::Unary { op: not, int: IntType::I32, to, a: to });
+                self.emit(Op::Unary {
+                    op: not,
+                    int: IntType::I32,
+                    to,
+                    a: to,
+                });
                 self.emit(Op::JumpIf { reg: to, to: 0 })
             }
         };
@@ -182,12 +213,25 @@ impl Compiler<'_> {
         };
         let int = int_type(&place.ty);
         let fit = self.fit(&Type::Int(int), &place.ty);
-        let add = |to, a| Op::BinaryConst { op: BinaryOp::Add, int, to, a, b: by };
+        let add = |to, a| Op::BinaryConst {
+            op: BinaryOp::Add,
+            int,
+            to,
+            a,
+            b: by,
+        };
         if place.atomic {
             let reference = self.reference(place, mark);
             let operand = self.constant(Value::Int(i64::from(by)));
             let op = BinaryOp::Add;
-            let old = self.result(mark, |to| Op::Update { op, int, to, reference, operand, fit });
+            let old = self.result(mark, |to| Op::Update {
+                op,
+                int,
+                to,
+                reference,
+                operand,
+                fit,
+            });
             if fix == Fix::Prefix {
                 self.emit(add(old, old));
                 self.emit_fit(old, fit);
@@ -248,7 +292,12 @@ impl Compiler<'_> {
         let arguments = self.consecutive(arguments);
         let height = self.narrow(mark);
         let function = self.narrow(function.0);
-        self.result(mark, |to| Op::Call { function, arguments, height, to })
+        self.result(mark, |to| Op::Call {
+            function,
+            arguments,
+            height,
+            to,
+        })
     }
 }
 

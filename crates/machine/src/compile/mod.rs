@@ -25,7 +25,11 @@ pub(crate) const NO_STATEMENT: u32 = u32::MAX;
 ///
 /// If the program is too large for the machine.
 pub fn compile(checked: hir::Program, source: Source) -> Result<Program, Diagnostic> {
-    let initial = checked.initial.iter().map(|value| initial_word(*value)).collect();
+    let initial = checked
+        .initial
+        .iter()
+        .map(|value| initial_word(*value))
+        .collect();
     let mut atomic_slots = vec![false; checked.initial.len()];
     let mut arrays = Vec::new();
     for global in &checked.globals {
@@ -351,7 +355,11 @@ impl Compiler<'_> {
             if slots > 0 {
                 collect_arrays(self.hir, ty, 0, &mut arrays);
             }
-            self.layouts.push(Layout { ty: ty.clone(), slots, arrays });
+            self.layouts.push(Layout {
+                ty: ty.clone(),
+                slots,
+                arrays,
+            });
             self.layouts.len() - 1
         });
         self.narrow(index as u32)

@@ -58,8 +58,18 @@ impl Compiler<'_> {
                 };
                 self.no_result(mark, notify)
             }
-            Kind::Down => self.no_result(mark, Op::Down { semaphore: object_of() }),
-            Kind::Up => self.no_result(mark, Op::Up { semaphore: object_of() }),
+            Kind::Down => self.no_result(
+                mark,
+                Op::Down {
+                    semaphore: object_of(),
+                },
+            ),
+            Kind::Up => self.no_result(
+                mark,
+                Op::Up {
+                    semaphore: object_of(),
+                },
+            ),
             Kind::TryDown => {
                 let semaphore = object_of();
                 self.result(mark, |to| Op::TryDown { to, semaphore })
@@ -73,19 +83,34 @@ impl Compiler<'_> {
             Kind::Cas => {
                 let reference = object_of();
                 let expected = self.consecutive(&operation.arguments);
-                self.result(mark, |to| Op::Cas { to, reference, expected })
+                self.result(mark, |to| Op::Cas {
+                    to,
+                    reference,
+                    expected,
+                })
             }
             Kind::FetchAdd => {
                 let reference = object_of();
                 let operand = self.value(&operation.arguments[0]);
                 let (op, int) = (BinaryOp::Add, int_type(&place_of().ty));
                 let fit = self.fit(&Type::Int(int), &place_of().ty);
-                self.result(mark, |to| Op::Update { op, int, to, reference, operand, fit })
+                self.result(mark, |to| Op::Update {
+                    op,
+                    int,
+                    to,
+                    reference,
+                    operand,
+                    fit,
+                })
             }
             Kind::Swap => {
                 let reference = object_of();
                 let from = self.value(&operation.arguments[0]);
-                self.result(mark, |to| Op::Swap { to, reference, from })
+                self.result(mark, |to| Op::Swap {
+                    to,
+                    reference,
+                    from,
+                })
             }
             Kind::AtomicLoad => {
                 let reference = object_of();
@@ -117,8 +142,24 @@ impl Compiler<'_> {
         };
         let height = self.frame.height;
         let saved = self.temp();
-        self.emit_at(height, Op::Wait { object, mutex, saved, kind });
-        self.no_result(mark, Op::Resume { object, mutex, saved, kind })
+        self.emit_at(
+            height,
+            Op::Wait {
+                object,
+                mutex,
+                saved,
+                kind,
+            },
+        );
+        self.no_result(
+            mark,
+            Op::Resume {
+                object,
+                mutex,
+                saved,
+                kind,
+            },
+        )
     }
 
     fn send(&mut self, operation: &Operation, channel: Reg, mark: u32) -> Reg {
@@ -126,9 +167,21 @@ impl Compiler<'_> {
         let before = self.frame.height;
         let values = self.consecutive(&operation.arguments);
         if operation.kind == OperationKind::TrySend {
-            return self.result(mark, |to| Op::TrySend { to, channel, values, shape });
+            return self.result(mark, |to| Op::TrySend {
+                to,
+                channel,
+                values,
+                shape,
+            });
         }
-        self.consume(before, Op::Send { channel, values, shape });
+        self.consume(
+            before,
+            Op::Send {
+                channel,
+                values,
+                shape,
+            },
+        );
         if self.shapes[shape as usize].capacity == 0 {
             self.emit(Op::Handoff { channel });
         }
@@ -160,12 +213,26 @@ impl Compiler<'_> {
         self.emit_at(
             height,
             if attempt {
-                Op::TryRecv { to: success, channel, values, shape }
+                Op::TryRecv {
+                    to: success,
+                    channel,
+                    values,
+                    shape,
+                }
             } else {
-                Op::Recv { channel, to: values, shape }
+                Op::Recv {
+                    channel,
+                    to: values,
+                    shape,
+                }
             },
         );
-        let failed = attempt.then(|| self.emit(Op::JumpUnless { reg: success, to: 0 }));
+        let failed = attempt.then(|| {
+            self.emit(Op::JumpUnless {
+                reg: success,
+                to: 0,
+            })
+        });
         for (index, (target, from)) in operation.targets.iter().zip(&message_types).enumerate() {
             let reg = values + index as Reg;
             let fit = self.fit(from, &target.ty);

@@ -34,7 +34,11 @@ pub(super) enum Used {
 impl Used {
     /// After a value has been computed.
     pub(super) fn after(value: &Expr) -> Self {
-        if changes_locals(value) { Self::Later } else { Self::AtOnce }
+        if changes_locals(value) {
+            Self::Later
+        } else {
+            Self::AtOnce
+        }
     }
 }
 
@@ -64,7 +68,14 @@ impl Compiler<'_> {
                 if let Some(offset) = constant_offset(&place.path) {
                     return Target::Slot((slot + offset) as u16);
                 }
-                if let [Projection::Index { index, length, stride: 1 }] = &place.path[..] {
+                if let [
+                    Projection::Index {
+                        index,
+                        length,
+                        stride: 1,
+                    },
+                ] = &place.path[..]
+                {
                     let mark = self.frame.height;
                     let mut index = self.value(index);
                     if used == Used::Later {
@@ -72,7 +83,10 @@ impl Compiler<'_> {
                     }
                     let length = self.narrow(*length);
                     self.emit(Op::InBounds { index, length });
-                    return Target::Element { slot: slot as u16, index };
+                    return Target::Element {
+                        slot: slot as u16,
+                        index,
+                    };
                 }
                 let reference = self.constant(Value::GlobalSlot(slot));
                 self.walk(reference, &place.path);
@@ -101,10 +115,22 @@ impl Compiler<'_> {
                     let by = self.narrow(*offset);
                     self.emit(Op::Advance { reg, by });
                 }
-                Projection::Index { index, length, stride } => {
+                Projection::Index {
+                    index,
+                    length,
+                    stride,
+                } => {
                     let index = self.value(index);
                     let (length, stride) = (self.narrow(*length), self.narrow(*stride));
-                    self.consume(mark, Op::Element { reg, index, length, stride });
+                    self.consume(
+                        mark,
+                        Op::Element {
+                            reg,
+                            index,
+                            length,
+                            stride,
+                        },
+                    );
                 }
                 Projection::Offset { index, stride } => {
                     let index = self.value(index);
@@ -121,12 +147,18 @@ impl Compiler<'_> {
             Target::Slot(slot) => self.constant(Value::GlobalSlot(u32::from(slot))),
             Target::Element { slot, index } => {
                 let reference = self.constant(Value::GlobalSlot(u32::from(slot)));
-                self.emit(Op::Slide { reg: reference, by: index });
+                self.emit(Op::Slide {
+                    reg: reference,
+                    by: index,
+                });
                 if u32::from(reference) == mark {
                     return reference;
                 }
                 // The index was in the temporary at `mark`, and is no longer needed.
-                self.result(mark, |to| Op::Move { to, from: reference })
+                self.result(mark, |to| Op::Move {
+                    to,
+                    from: reference,
+                })
             }
             Target::Reference(reg) => reg,
             Target::Register(_) | Target::LocalPart { .. } => {
@@ -157,9 +189,7 @@ impl Compiler<'_> {
             Target::Register(to) => self.emit(Op::Move { to, from }),
             Target::LocalPart { base, offset } => self.emit(Op::SetLocal { base, offset, from }),
             Target::Slot(slot) => self.emit(Op::Store { slot, from }),
-            Target::Element { slot, index } => {
-                self.emit(Op::StoreElement { slot, index, from })
-            }
+            Target::Element { slot, index } => self.emit(Op::StoreElement { slot, index, from }),
             Target::Reference(reference) => self.emit(Op::StoreAt { reference, from }),
         };
     }
@@ -185,7 +215,14 @@ impl Compiler<'_> {
         if place.atomic {
             let reference = self.reference(place, mark);
             let operand = self.value(value);
-            self.result(mark, |to| Op::Update { op, int, to, reference, operand, fit });
+            self.result(mark, |to| Op::Update {
+                op,
+                int,
+                to,
+                reference,
+                operand,
+                fit,
+            });
         } else {
             let target = self.place(place, Used::after(value));
             let mut old = self.load(&target, self.frame.height);
@@ -218,8 +255,20 @@ impl Compiler<'_> {
             _ => None,
         };
         let make = |to, operand: Result<i16, Reg>| match operand {
-            Ok(b) => Op::BinaryConst { op, int, to, a: old, b },
-            Err(b) => Op::Binary { op, int, to, a: old, b },
+            Ok(b) => Op::BinaryConst {
+                op,
+                int,
+                to,
+                a: old,
+                b,
+            },
+            Err(b) => Op::Binary {
+                op,
+                int,
+                to,
+                a: old,
+                b,
+            },
         };
         let operand = operand.ok_or(()).or_else(|()| Err(self.value(value)));
         match *target {

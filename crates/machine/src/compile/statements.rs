@@ -1,10 +1,8 @@
 //! Statements, scopes and jumps.
 
-use raddle_lang::ast::{BinaryOp, Direction, IntType};
-use raddle_lang::hir::{
-    Expr, ExprKind, LocalId, Statement, StatementKind, Type, Value,
-};
 use raddle_lang::Span;
+use raddle_lang::ast::{BinaryOp, Direction, IntType};
+use raddle_lang::hir::{Expr, ExprKind, LocalId, Statement, StatementKind, Type, Value};
 
 use super::{Breakable, Compiler, Goto, Scope, Target};
 use crate::op::{Op, Pc, Reg};
@@ -32,7 +30,11 @@ impl Compiler<'_> {
     }
 
     pub(super) fn leave_scope(&mut self) {
-        let scope = self.frame.scopes.pop().expect("scopes are entered and left in pairs");
+        let scope = self
+            .frame
+            .scopes
+            .pop()
+            .expect("scopes are entered and left in pairs");
         let end = self.pc();
         for variable in &mut self.frame.variables {
             if variable.to == Pc::MAX && u32::from(variable.register) >= scope.height {
@@ -55,7 +57,11 @@ impl Compiler<'_> {
                 });
                 self.joined_at = Some(self.pc());
             }
-            StatementKind::If { condition, then, otherwise } => {
+            StatementKind::If {
+                condition,
+                then,
+                otherwise,
+            } => {
                 let skip = self.branch(condition);
                 self.nested(then);
                 if let Some(otherwise) = otherwise {
@@ -91,7 +97,11 @@ impl Compiler<'_> {
                 self.join([exit]);
                 self.end_loop();
             }
-            StatementKind::For { condition, step, body } => {
+            StatementKind::For {
+                condition,
+                step,
+                body,
+            } => {
                 let head = self.pc();
                 self.joined_at = Some(head);
                 let exit = condition.as_ref().map(|condition| self.branch(condition));
@@ -106,7 +116,12 @@ impl Compiler<'_> {
                 self.join(exit);
                 self.end_loop();
             }
-            StatementKind::Switch { scrutinee, cases, default, arms } => {
+            StatementKind::Switch {
+                scrutinee,
+                cases,
+                default,
+                arms,
+            } => {
                 self.begin_statement(scrutinee.span);
                 self.switch(scrutinee, cases, *default, arms);
             }
@@ -140,7 +155,9 @@ impl Compiler<'_> {
             }
             StatementKind::Declare { local, init } => return self.declare(*local, init),
             StatementKind::Expr(expr) => match &expr.kind {
-                ExprKind::Step { place, direction, .. } => {
+                ExprKind::Step {
+                    place, direction, ..
+                } => {
                     let by = match direction {
                         Direction::Up => 1,
                         Direction::Down => -1,
@@ -156,7 +173,11 @@ impl Compiler<'_> {
                     self.value(expr);
                 }
             },
-            StatementKind::Assign { place, operator, value } => match operator {
+            StatementKind::Assign {
+                place,
+                operator,
+                value,
+            } => match operator {
                 None => self.assign(place, value),
                 Some(op) => self.update(place, *op, value),
             },
@@ -202,7 +223,9 @@ impl Compiler<'_> {
 
     /// What to say when the assertion fails: the text, or the condition as written.
     fn message(&mut self, condition: &Expr, text: Option<&str>) -> u16 {
-        let message = text.unwrap_or_else(|| self.source.snippet(condition.span)).to_owned();
+        let message = text
+            .unwrap_or_else(|| self.source.snippet(condition.span))
+            .to_owned();
         self.messages.push(message);
         self.narrow(self.messages.len() as u32 - 1)
     }
@@ -225,11 +248,20 @@ impl Compiler<'_> {
             }
             let register = self.narrow(start);
             let end = self.narrow(start + slots);
-            self.emit_at(start, Op::Clear { first: register, end });
+            self.emit_at(
+                start,
+                Op::Clear {
+                    first: register,
+                    end,
+                },
+            );
             if let Type::Range(low, high) = definition.ty
                 && !(low..=high).contains(&0)
             {
-                self.emit(Op::Const { to: register, value: low as i32 });
+                self.emit(Op::Const {
+                    to: register,
+                    value: low as i32,
+                });
             }
             for (offset, _, value) in init {
                 let to = self.narrow(start + offset);
@@ -307,10 +339,22 @@ impl Compiler<'_> {
         let mark = self.frame.height;
         let (op, int) = (BinaryOp::Equal, IntType::I32);
         let equal = match i16::try_from(constant) {
-            Ok(b) => self.result(mark, |to| Op::BinaryConst { op, int, to, a: value, b }),
+            Ok(b) => self.result(mark, |to| Op::BinaryConst {
+                op,
+                int,
+                to,
+                a: value,
+                b,
+            }),
             Err(_) => {
                 let b = self.constant(Value::Int(constant));
-                self.result(mark, |to| Op::Binary { op, int, to, a: value, b })
+                self.result(mark, |to| Op::Binary {
+                    op,
+                    int,
+                    to,
+                    a: value,
+                    b,
+                })
             }
         };
         let jump = self.emit(Op::JumpIf { reg: equal, to: 0 });
@@ -346,7 +390,10 @@ impl Compiler<'_> {
     }
 
     fn innermost(&mut self) -> &mut Breakable {
-        self.frame.loops.last_mut().expect("checked to be in a loop or switch")
+        self.frame
+            .loops
+            .last_mut()
+            .expect("checked to be in a loop or switch")
     }
 
     fn take_continues(&mut self) -> Vec<Pc> {
@@ -354,7 +401,11 @@ impl Compiler<'_> {
     }
 
     fn end_loop(&mut self) {
-        let breakable = self.frame.loops.pop().expect("loops begin and end in pairs");
+        let breakable = self
+            .frame
+            .loops
+            .pop()
+            .expect("loops begin and end in pairs");
         self.join(breakable.breaks);
     }
 
@@ -391,7 +442,10 @@ impl Compiler<'_> {
                 .zip(&target.scopes)
                 .take_while(|(a, b)| a == b)
                 .count();
-            let kept = goto.scopes.get(shared).map_or(goto.height, |scope| scope.height);
+            let kept = goto
+                .scopes
+                .get(shared)
+                .map_or(goto.height, |scope| scope.height);
             let (first, end) = (kept.min(target.height), target.height);
             self.code[goto.clear as usize] = Op::Clear {
                 first: first as Reg,
@@ -399,7 +453,11 @@ impl Compiler<'_> {
             };
             let jump = goto.clear + 1;
             let to = target.pc;
-            self.code[jump as usize] = if to <= jump { Op::Loop { to } } else { Op::Jump { to } };
+            self.code[jump as usize] = if to <= jump {
+                Op::Loop { to }
+            } else {
+                Op::Jump { to }
+            };
         }
     }
 
@@ -423,7 +481,9 @@ pub(super) fn label_depths(statements: &[Statement], depth: u32, depths: &mut [u
             StatementKind::Label(label) => depths[label.0 as usize] = depth,
             StatementKind::Block(inner) => label_depths(inner, depth, depths),
             StatementKind::Atomic(inner) => label_depths(inner, depth + 1, depths),
-            StatementKind::If { then, otherwise, .. } => {
+            StatementKind::If {
+                then, otherwise, ..
+            } => {
                 label_depths(std::slice::from_ref(then), depth, depths);
                 if let Some(otherwise) = otherwise {
                     label_depths(std::slice::from_ref(otherwise), depth, depths);

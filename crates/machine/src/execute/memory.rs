@@ -86,7 +86,11 @@ impl Execution<'_> {
                 let cell = self.touch(self.get(reference), true, true)?;
                 self.memory.words[cell] = self.get(from);
             }
-            Op::Cas { to, reference, expected } => {
+            Op::Cas {
+                to,
+                reference,
+                expected,
+            } => {
                 let reference = self.get(reference);
                 let equal = self.memory.words[self.cell(reference)?] == self.get(expected);
                 let cell = self.touch(reference, equal, true)?;
@@ -95,7 +99,14 @@ impl Execution<'_> {
                 }
                 self.set(to, i64::from(equal));
             }
-            Op::Update { op, int, to, reference, operand, fit } => {
+            Op::Update {
+                op,
+                int,
+                to,
+                reference,
+                operand,
+                fit,
+            } => {
                 let cell = self.touch(self.get(reference), true, true)?;
                 let old = self.memory.words[cell];
                 let new = binary(op, wrap(old, int), wrap(self.get(operand), int), int);
@@ -103,7 +114,11 @@ impl Execution<'_> {
                 self.memory.words[cell] = new;
                 self.set(to, old);
             }
-            Op::Swap { to, reference, from } => {
+            Op::Swap {
+                to,
+                reference,
+                from,
+            } => {
                 let cell = self.touch(self.get(reference), true, true)?;
                 let new = self.get(from);
                 let old = std::mem::replace(&mut self.memory.words[cell], new);
@@ -151,16 +166,28 @@ impl Execution<'_> {
         };
         let Some((position, length)) = found else {
             // A variable on its own is an array of one.
-            return if index == 0 { Ok(()) } else { Err(Trouble::NotInArray) };
+            return if index == 0 {
+                Ok(())
+            } else {
+                Err(Trouble::NotInArray)
+            };
         };
         if !(0..length).contains(&(position + index)) {
-            return Err(Trouble::OutOfBounds { index: position + index, length });
+            return Err(Trouble::OutOfBounds {
+                index: position + index,
+                length,
+            });
         }
         self.set(reg, reference + index * stride);
         Ok(())
     }
 
-    pub(super) fn allocate(&mut self, to: Reg, layout: u16, count: Option<Reg>) -> Result<(), Trouble> {
+    pub(super) fn allocate(
+        &mut self,
+        to: Reg,
+        layout: u16,
+        count: Option<Reg>,
+    ) -> Result<(), Trouble> {
         let slots = i64::from(self.program.layouts[layout as usize].slots);
         let length = slots * count.map_or(1, |count| self.get(count));
         if !(0..=MAX_OBJECT_SLOTS).contains(&length) {
@@ -170,7 +197,9 @@ impl Execution<'_> {
             return Err(Trouble::TooManyObjects);
         }
         let made = self.memory.objects.iter();
-        let made = made.filter(|object| object.name.made_by(self.thread)).count();
+        let made = made
+            .filter(|object| object.name.made_by(self.thread))
+            .count();
         let name = Name::fresh(self.thread, made);
         self.memory.push_object(name, layout, length as usize);
         self.set(to, word::heap(name, 0));

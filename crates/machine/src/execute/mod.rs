@@ -14,8 +14,8 @@ use crate::op::{Fit, Op, Pc, Reg};
 use crate::program::{Granularity, Program};
 use crate::state::{Phase, State, header};
 use crate::word;
-pub(crate) use trouble::{CHILDREN_PER_THREAD, MAX_THREADS, Trouble};
 use trouble::{ATOMIC_FUEL, LOCAL_FUEL, MAX_CALLS};
+pub(crate) use trouble::{CHILDREN_PER_THREAD, MAX_THREADS, Trouble};
 
 /// Why the interpreter stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,7 +110,9 @@ impl<'m> Execution<'m> {
         scratch.registers.extend_from_slice(frames);
         scratch.registers.resize(base + program.registers, 0);
         scratch.read_holds.clear();
-        scratch.read_holds.extend_from_slice(memory.read_holds(thread));
+        scratch
+            .read_holds
+            .extend_from_slice(memory.read_holds(thread));
         let me = word::thread(memory.threads[thread].name);
         Self {
             acted: mode == Mode::Prologue,
@@ -131,11 +133,23 @@ impl<'m> Execution<'m> {
         scratch.registers.resize(program.registers, 0);
         Self {
             atomic_depth: 1,
-            ..Self::new(program, memory, footprint, scratch, usize::MAX, word::NULL, pc, 0)
+            ..Self::new(
+                program,
+                memory,
+                footprint,
+                scratch,
+                usize::MAX,
+                word::NULL,
+                pc,
+                0,
+            )
         }
     }
 
-    #[expect(clippy::too_many_arguments, reason = "fills in a struct of the same fields")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "fills in a struct of the same fields"
+    )]
     fn new(
         program: &'m Program,
         memory: &'m mut State,
@@ -314,7 +328,12 @@ impl<'m> Execution<'m> {
                 }
             }
             Op::Advance { reg, by } => self.set(reg, self.get(reg) + i64::from(by)),
-            Op::Element { reg, index, length, stride } => {
+            Op::Element {
+                reg,
+                index,
+                length,
+                stride,
+            } => {
                 let index = in_bounds(self.get(index), length)?;
                 self.set(reg, self.get(reg) + index * i64::from(stride));
             }
@@ -344,7 +363,12 @@ impl<'m> Execution<'m> {
                     next = to;
                 }
             }
-            Op::Call { function, arguments, height, .. } => {
+            Op::Call {
+                function,
+                arguments,
+                height,
+                ..
+            } => {
                 self.burn(self.pc)?;
                 next = self.call(function, arguments, height)?;
             }

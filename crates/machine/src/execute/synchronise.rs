@@ -27,7 +27,12 @@ impl Execution<'_> {
     /// Visible instructions that the main loop does not handle itself.
     pub(super) fn visible_operation(&mut self, op: Op) -> Result<(), Halt> {
         match op {
-            Op::Resume { object, mutex, saved, kind } => {
+            Op::Resume {
+                object,
+                mutex,
+                saved,
+                kind,
+            } => {
                 self.visible_alone()?;
                 return self.resume(object, mutex, saved, kind);
             }
@@ -76,8 +81,17 @@ impl Execution<'_> {
                 self.set(to, i64::from(taken));
             }
             Op::UnlockRw { lock } => self.unlock_rw(lock)?,
-            Op::Wait { object, mutex, saved, kind } => self.wait(object, mutex, saved, kind)?,
-            Op::Notify { object, all, monitor } => self.notify(object, all, monitor)?,
+            Op::Wait {
+                object,
+                mutex,
+                saved,
+                kind,
+            } => self.wait(object, mutex, saved, kind)?,
+            Op::Notify {
+                object,
+                all,
+                monitor,
+            } => self.notify(object, all, monitor)?,
             Op::Down { semaphore } => {
                 self.synchronise(self.get(semaphore), true, SyncOp::Down);
                 if !self.down(semaphore)? {
@@ -95,17 +109,31 @@ impl Execution<'_> {
                 let count = &mut self.memory.words[cell];
                 *count = (*count + 1).min(i32::MAX.into());
             }
-            Op::Send { channel, values, shape } => {
+            Op::Send {
+                channel,
+                values,
+                shape,
+            } => {
                 self.send(channel, values, shape, Patience::Waits)?;
             }
-            Op::TrySend { to, channel, values, shape } => {
+            Op::TrySend {
+                to,
+                channel,
+                values,
+                shape,
+            } => {
                 let sent = self.send(channel, values, shape, Patience::Tries)?;
                 self.set(to, i64::from(sent));
             }
             Op::Recv { channel, to, shape } => {
                 self.receive(channel, to, shape, Patience::Waits)?;
             }
-            Op::TryRecv { to, channel, values, shape } => {
+            Op::TryRecv {
+                to,
+                channel,
+                values,
+                shape,
+            } => {
                 let received = self.receive(channel, values, shape, Patience::Tries)?;
                 self.set(to, i64::from(received));
             }
@@ -114,9 +142,20 @@ impl Execution<'_> {
                 let count = self.memory.words[self.cell(self.get(channel))?];
                 let rendezvous = self.program.shapes[shape as usize].capacity == 0;
                 let waiting = count == rendezvous::OFFERED;
-                self.set(to, if rendezvous { i64::from(waiting) } else { count });
+                self.set(
+                    to,
+                    if rendezvous {
+                        i64::from(waiting)
+                    } else {
+                        count
+                    },
+                );
             }
-            Op::Spawn { to, function, arguments } => self.spawn(to, function, arguments)?,
+            Op::Spawn {
+                to,
+                function,
+                arguments,
+            } => self.spawn(to, function, arguments)?,
             Op::Join { thread } => self.join(thread)?,
             memory => self.memory_operation(memory)?,
         }
@@ -248,13 +287,18 @@ impl Execution<'_> {
             self.synchronise(object, false, SyncOp::Notify);
             return Err(Trouble::NotifyNotHeld.into());
         }
-        let waiters = (0..self.memory.threads.len()).filter(|thread| self.waits_on(*thread, object));
+        let waiters =
+            (0..self.memory.threads.len()).filter(|thread| self.waits_on(*thread, object));
         let count = waiters.count();
         self.synchronise(object, count > 0, SyncOp::Notify);
         if count == 0 {
             return Ok(());
         }
-        let picked = if all { None } else { Some(self.choose(count as u64)? as usize) };
+        let picked = if all {
+            None
+        } else {
+            Some(self.choose(count as u64)? as usize)
+        };
         let mut number = 0;
         for thread in 0..self.memory.threads.len() {
             if !self.waits_on(thread, object) {
@@ -291,13 +335,23 @@ impl Execution<'_> {
     }
 
     fn done(&mut self, object: i64, op: SyncOp, patience: Patience) -> Result<bool, Halt> {
-        let op = if patience == Patience::Waits { op } else { SyncOp::Try };
+        let op = if patience == Patience::Waits {
+            op
+        } else {
+            SyncOp::Try
+        };
         self.synchronise(object, true, op);
         Ok(true)
     }
 
     /// A channel is the number of its messages, then the messages, oldest first.
-    fn send(&mut self, channel: Reg, values: Reg, shape: u16, patience: Patience) -> Result<bool, Halt> {
+    fn send(
+        &mut self,
+        channel: Reg,
+        values: Reg,
+        shape: u16,
+        patience: Patience,
+    ) -> Result<bool, Halt> {
         let object = self.get(channel);
         let cell = self.cell(object)?;
         let shape = self.program.shapes[shape as usize];
@@ -330,7 +384,13 @@ impl Execution<'_> {
         Ok(())
     }
 
-    fn receive(&mut self, channel: Reg, to: Reg, shape: u16, patience: Patience) -> Result<bool, Halt> {
+    fn receive(
+        &mut self,
+        channel: Reg,
+        to: Reg,
+        shape: u16,
+        patience: Patience,
+    ) -> Result<bool, Halt> {
         let object = self.get(channel);
         let cell = self.cell(object)?;
         let shape = self.program.shapes[shape as usize];
@@ -350,7 +410,9 @@ impl Execution<'_> {
             self.memory.words[cell + 1..][..width].fill(0);
         } else {
             let used = cell + 1..cell + 1 + count as usize * width;
-            self.memory.words.copy_within(used.start + width..used.end, used.start);
+            self.memory
+                .words
+                .copy_within(used.start + width..used.end, used.start);
             self.memory.words[used.end - width..used.end].fill(0);
             self.memory.words[cell] -= 1;
         }

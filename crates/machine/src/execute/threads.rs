@@ -19,7 +19,8 @@ impl Execution<'_> {
         let name = Name::fresh(self.thread, made);
         let child = self.memory.push_thread(name);
         let parameters = function.parameters as usize;
-        self.memory.resize_thread(child, header::LENGTH + parameters);
+        self.memory
+            .resize_thread(child, header::LENGTH + parameters);
         let first = self.base + arguments as usize;
         let words = self.memory.thread_mut(child);
         words[header::PC] = i64::from(function.entry);

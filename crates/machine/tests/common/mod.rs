@@ -19,9 +19,7 @@ pub fn machine_with(text: &str, granularity: Granularity) -> Machine {
     let errors: Vec<_> = problems
         .iter()
         .filter(|problem| problem.severity == Severity::Error)
-        .map(|problem| {
-            raddle_lang::diagnostic::render(problem, &source, raddle_lang::Style::Plain)
-        })
+        .map(|problem| raddle_lang::diagnostic::render(problem, &source, raddle_lang::Style::Plain))
         .collect();
     assert!(errors.is_empty(), "{}", errors.join("\n"));
     Machine::new(Arc::new(program.expect("no errors")), granularity)

@@ -1,0 +1,44 @@
+//! A line on the terminal that tells how a search is coming along.
+
+use std::io::{self, IsTerminal};
+
+use raddle_explore::Progress;
+use raddle_report::table::{bytes, duration, number};
+
+use crate::terminal::{Terminal, complain};
+
+/// Prints the progress over and over on one line of standard error.
+pub(crate) struct ProgressLine {
+    shown: bool,
+}
+
+impl ProgressLine {
+    /// Nothing is printed where nobody watches.
+    pub(crate) fn on(terminal: Terminal) -> Option<Self> {
+        let watched = io::stderr().is_terminal() && !terminal.is_quiet();
+        watched.then_some(Self { shown: false })
+    }
+
+    pub(crate) fn show(&mut self, progress: &Progress) {
+        let seconds = progress.elapsed.as_secs_f64().max(0.001);
+        let rate = (progress.states as f64 / seconds) as u64;
+        complain(&format!(
+            "\r\x1b[K{} states ({}/s) · frontier {} · depth {} · {} · {}",
+            number(progress.states),
+            number(rate),
+            number(progress.frontier),
+            number(progress.depth),
+            bytes(progress.memory_bytes),
+            duration(progress.elapsed),
+        ));
+        self.shown = true;
+    }
+}
+
+impl Drop for ProgressLine {
+    fn drop(&mut self) {
+        if self.shown {
+            complain("\r\x1b[K");
+        }
+    }
+}

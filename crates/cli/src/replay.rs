@@ -1,0 +1,261 @@
+//! `raddle replay`, and the trace files that it reads.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use raddle_explore::{Choice, Move, System, ThreadId, Violation};
+use raddle_machine::narrate::{Narrator, Told};
+use raddle_machine::{Granularity, Machine, Program};
+use raddle_report::json::{
+    self, CheckReport, ScheduledMove, TraceFile, TracedProgram, TracedViolation, ViolationKind,
+};
+use raddle_report::lanes;
+use raddle_report::story::{Ending, Note, Story};
+
+use crate::Exit;
+use crate::args::{GranularityArg, Replay};
+use crate::debugger::Debugger;
+use crate::load::{Loaded, load};
+use crate::terminal::{Terminal, complain, print};
+
+/// The trace file of a violation.
+pub(crate) fn trace_file(
+    program: &Program,
+    granularity: GranularityArg,
+    violation: &Violation,
+    kind: ViolationKind,
+    story: &Story,
+) -> TraceFile {
+    let source = program.source();
+    let place = json::Violation::new(kind, story);
+    TraceFile::new(
+        TracedProgram {
+            file: source.name.clone(),
+            hash: fingerprint(&source.text),
+        },
+        granularity.name(),
+        violation
+            .schedule
+            .iter()
+            .map(|step| ScheduledMove {
+                thread: step.thread.0,
+                choice: step.choice.0,
+            })
+            .collect(),
+        TracedViolation {
+            kind,
+            message: place.message,
+            line: place.line,
+            column: place.column,
+        },
+    )
+}
+
+/// Tells whether a text has changed (FNV-1a; nobody forges traces).
+fn fingerprint(text: &str) -> String {
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    format!("fnv1a:{hash:016x}")
+}
+
+/// A trace and the program that it is about.
+pub(crate) struct Traced {
+    pub(crate) program: Arc<Program>,
+    pub(crate) granularity: Granularity,
+    pub(crate) schedule: Vec<Move>,
+    pub(crate) expected: TracedViolation,
+    granularity_name: &'static str,
+    diagnostics: Vec<json::Diagnostic>,
+    changed: bool,
+}
+
+impl Traced {
+    /// Starts the execution.
+    pub(crate) fn narrator(&self) -> Narrator {
+        Narrator::new(Machine::new(Arc::clone(&self.program), self.granularity))
+    }
+}
+
+pub(crate) fn replay(args: &Replay) -> Exit {
+    let terminal = Terminal::new(args.output);
+    match open(args, terminal).and_then(|traced| run(args, &traced, terminal)) {
+        Ok(exit) => exit,
+        Err(problem) => {
+            if let Some(message) = &problem.message {
+                terminal.error(message);
+            }
+            if terminal.is_json() {
+                let report = CheckReport {
+                    verdict: json::Verdict::Error,
+                    reason: problem.message,
+                    file: args.file.display().to_string(),
+                    diagnostics: problem.diagnostics,
+                    ..CheckReport::default()
+                };
+                print(&report.to_json());
+            }
+            Exit::Error
+        }
+    }
+}
+
+/// Why a trace can not be replayed. Without a message, it has been printed.
+struct Problem {
+    message: Option<String>,
+    diagnostics: Vec<json::Diagnostic>,
+}
+
+impl From<String> for Problem {
+    fn from(message: String) -> Self {
+        Self {
+            message: Some(message),
+            diagnostics: Vec::new(),
+        }
+    }
+}
+
+fn open(args: &Replay, terminal: Terminal) -> Result<Traced, Problem> {
+    let shown = args.file.display();
+    let text = std::fs::read_to_string(&args.file)
+        .map_err(|error| format!("can not read {shown}: {error}"))?;
+    let trace = TraceFile::parse(&text).map_err(|error| format!("{shown}: {error}"))?;
+    let granularity = GranularityArg::from_name(&trace.granularity)
+        .ok_or_else(|| format!("{shown}: unknown granularity `{}`", trace.granularity))?;
+    let path = match &args.program {
+        Some(path) => path.clone(),
+        None => find_program(&trace.program.file, &args.file),
+    };
+    let Loaded {
+        program,
+        diagnostics,
+    } = load(&path, terminal).map_err(|not_loaded| Problem {
+        message: None,
+        diagnostics: not_loaded.diagnostics,
+    })?;
+    let changed = fingerprint(&program.source().text) != trace.program.hash;
+    if changed && !terminal.is_quiet() {
+        complain("warning: the program has changed since the trace was written\n");
+    }
+    let schedule = trace.schedule.iter().map(|step| Move {
+        thread: ThreadId(step.thread),
+        choice: Choice(step.choice),
+    });
+    Ok(Traced {
+        program,
+        granularity: granularity.granularity(),
+        granularity_name: granularity.name(),
+        schedule: schedule.collect(),
+        expected: trace.violation,
+        diagnostics,
+        changed,
+    })
+}
+
+/// The program as the trace names it, or beside the trace.
+fn find_program(named: &str, trace: &Path) -> PathBuf {
+    let path = PathBuf::from(named);
+    if !path.exists()
+        && let (Some(folder), Some(name)) = (trace.parent(), path.file_name())
+        && folder.join(name).exists()
+    {
+        return folder.join(name);
+    }
+    path
+}
+
+fn run(args: &Replay, traced: &Traced, terminal: Terminal) -> Result<Exit, Problem> {
+    let story = retell(traced)?;
+    if args.interactive {
+        Debugger::new(traced, &story, terminal).run();
+    } else if terminal.is_json() {
+        let report = CheckReport {
+            verdict: json::Verdict::Violation,
+            file: traced.program.source().name.clone(),
+            search: "replay".into(),
+            granularity: traced.granularity_name.into(),
+            depth: story.steps.len() as u64,
+            violations: vec![json::Violation::new(traced.expected.kind, &story)],
+            diagnostics: traced.diagnostics.clone(),
+            ..CheckReport::default()
+        };
+        print(&report.to_json());
+    } else {
+        print(&lanes::render(&story, &terminal.lanes()));
+    }
+    Ok(Exit::Violation)
+}
+
+/// Runs the schedule, and makes sure that it still ends as the trace says.
+fn retell(traced: &Traced) -> Result<Story, Problem> {
+    let why = if traced.changed {
+        "the program has changed since the trace was written"
+    } else {
+        "the trace was written by hand, or by another version"
+    };
+    let misfit = |what: String| {
+        Problem::from(format!(
+            "the trace no longer fits the program: {what} ({why}); run `raddle check` again"
+        ))
+    };
+    let mut narrator = traced.narrator();
+    let mut steps = Vec::new();
+    let mut failure = None;
+    for (number, &step) in traced.schedule.iter().enumerate() {
+        if failure.is_some() {
+            return Err(misfit(format!("step {number} fails, and is not the last")));
+        }
+        match narrator.step(step) {
+            Told::Moved(event) => steps.push(event),
+            Told::Failed(event, fault) => {
+                failure = Some((event.thread, fault));
+                steps.push(event);
+            }
+            Told::Impossible => {
+                return Err(misfit(format!("step {} can not be taken", number + 1)));
+            }
+        }
+    }
+    let expected = &traced.expected;
+    let notes = match (expected.kind, &failure) {
+        (ViolationKind::Assertion | ViolationKind::Runtime, Some((thread, fault))) => vec![Note {
+            thread: Some(*thread),
+            at: narrator.statement_spot(fault.place),
+            text: String::new(),
+        }],
+        (ViolationKind::Deadlock, None) if narrator.possible().is_empty() => {
+            let blocked = narrator.blocked();
+            blocked
+                .into_iter()
+                .map(|thread| narrator.waiting(thread))
+                .collect()
+        }
+        (ViolationKind::Invariant, None) => {
+            let state = narrator.state().clone();
+            match narrator.machine().broken_invariant(&state) {
+                Some(fault) => vec![Note {
+                    thread: None,
+                    at: narrator.spot_of(fault.place),
+                    text: String::new(),
+                }],
+                None => Vec::new(),
+            }
+        }
+        (ViolationKind::Race, None) => narrator.race().unwrap_or_default(),
+        _ => Vec::new(),
+    };
+    let same_message = failure
+        .as_ref()
+        .is_none_or(|(_, fault)| fault.message == expected.message);
+    if notes.is_empty() || !same_message {
+        return Err(misfit(format!("it ends without \"{}\"", expected.message)));
+    }
+    Ok(Story {
+        threads: narrator.threads().to_vec(),
+        steps,
+        ending: Ending {
+            message: expected.message.clone(),
+            notes,
+        },
+    })
+}

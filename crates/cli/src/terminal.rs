@@ -1,0 +1,91 @@
+//! Where text goes, and what it may look like.
+
+use std::io::{self, IsTerminal, Write};
+
+use raddle_lang::Style;
+use raddle_report::lanes;
+use raddle_report::style::{Palette, Role};
+
+use crate::args::{Colour, Format, Output};
+
+/// How to print.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Terminal {
+    output: Output,
+}
+
+impl Terminal {
+    pub(crate) fn new(output: Output) -> Self {
+        Self { output }
+    }
+
+    pub(crate) fn is_json(self) -> bool {
+        self.output.format == Format::Json
+    }
+
+    pub(crate) fn is_quiet(self) -> bool {
+        self.output.quiet
+    }
+
+    fn colours(self, terminal: bool) -> bool {
+        match self.output.colour {
+            Colour::Always => true,
+            Colour::Never => false,
+            Colour::Auto => {
+                let forbidden = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+                let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
+                terminal && !forbidden && !dumb
+            }
+        }
+    }
+
+    /// The colours of standard output.
+    pub(crate) fn palette(self) -> Palette {
+        match self.colours(io::stdout().is_terminal()) {
+            true => Palette::coloured(),
+            false => Palette::plain(),
+        }
+    }
+
+    /// How to draw counterexamples on standard output.
+    pub(crate) fn lanes(self) -> lanes::Options {
+        lanes::Options {
+            width: self.output.width,
+            colour: self.colours(io::stdout().is_terminal()),
+            ascii: self.output.ascii,
+            max_steps: None,
+        }
+    }
+
+    /// How to print diagnostics on standard error.
+    pub(crate) fn diagnostics(self) -> Style {
+        match self.colours(io::stderr().is_terminal()) {
+            true => Style::Coloured,
+            false => Style::Plain,
+        }
+    }
+
+    /// An error that is about no place in a program.
+    pub(crate) fn error(self, message: &str) {
+        let palette = match self.diagnostics() {
+            Style::Coloured => Palette::coloured(),
+            Style::Plain => Palette::plain(),
+        };
+        complain(&format!(
+            "{}: {message}\n",
+            palette.paint(Role::Error, "error")
+        ));
+    }
+}
+
+/// Writes to standard output. If nobody reads it any more, that is no error of ours.
+pub(crate) fn print(text: &str) {
+    let mut out = io::stdout().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+/// Writes to standard error.
+pub(crate) fn complain(text: &str) {
+    let mut out = io::stderr().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
