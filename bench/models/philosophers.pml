@@ -9,12 +9,12 @@ byte forks[N];
 bool eating[N];
 
 active [N] proctype philosopher() {
-again:
-    d_step { forks[FIRST] == 0 -> forks[FIRST] = _pid + 1 };
-    d_step { forks[SECOND] == 0 -> forks[SECOND] = _pid + 1 };
-    eating[_pid] = true;
-    eating[_pid] = false;
-    forks[SECOND] = 0;
-    forks[FIRST] = 0;
-    goto again
+    do
+    :: d_step { forks[FIRST] == 0 -> forks[FIRST] = _pid + 1 };
+       d_step { forks[SECOND] == 0 -> forks[SECOND] = _pid + 1 };
+       eating[_pid] = true;
+       eating[_pid] = false;
+       forks[SECOND] = 0;
+       forks[FIRST] = 0
+    od
 }

@@ -8,11 +8,28 @@ use crate::word::Name;
 /// The words of the globals come first, then those of the threads, then those of the
 /// heap objects. The tables say where each thread and object is; they can be
 /// rebuilt from the words.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub struct State {
     pub(crate) words: Vec<i64>,
     pub(crate) threads: Vec<Block>,
     pub(crate) objects: Vec<Object>,
+}
+
+/// Written out for `clone_from`: every step copies a state, and must not allocate.
+impl Clone for State {
+    fn clone(&self) -> Self {
+        Self {
+            words: self.words.clone(),
+            threads: self.threads.clone(),
+            objects: self.objects.clone(),
+        }
+    }
+
+    fn clone_from(&mut self, source: &Self) {
+        self.words.clone_from(&source.words);
+        self.threads.clone_from(&source.threads);
+        self.objects.clone_from(&source.objects);
+    }
 }
 
 /// Where a thread is in the words, and its name.

@@ -291,7 +291,7 @@ impl<'m> Execution<'m> {
     }
 
     /// Executes one instruction; gives the next one.
-    #[inline]
+    #[inline(always)]
     fn execute(&mut self, op: Op) -> Result<Pc, Halt> {
         let mut next = self.pc + 1;
         match op {
