@@ -135,24 +135,23 @@ impl<'a> Checker<'a> {
     /// The value of a constant expression; `tid` counts as `tid`.
     pub(super) fn fold_or_report(&mut self, expr: &Expr, tid: i64) -> Value {
         match self.fold(expr, tid) {
-            Ok(value) => value,
-            Err(reason) => {
-                if expr.ty != Type::Error {
-                    self.report(match reason {
-                        NotConstant::Variable(span) => {
-                            Diagnostic::error(span, "this is not known before the program runs")
-                                .label("a constant expression is needed here")
-                                .help("use numbers, `const`s and enum values only")
-                        }
-                        NotConstant::DivisionByZero(span) => {
-                            Diagnostic::error(span, "division by zero")
-                                .label("the divisor is zero here")
-                        }
-                    });
-                }
-                Value::Int(0)
+            Ok(value) => return value,
+            Err(_) if expr.ty == Type::Error => {}
+            Err(NotConstant::Variable(span)) => self.not_constant(span),
+            Err(NotConstant::DivisionByZero(span)) => {
+                self.report(Diagnostic::error(span, "division by zero").label("this is zero"));
             }
         }
+        Value::Int(0)
+    }
+
+    /// Reports what a constant expression can not contain.
+    pub(super) fn not_constant(&mut self, span: Span) {
+        self.report(
+            Diagnostic::error(span, "this is not known before the program runs")
+                .label("a constant expression is needed here")
+                .help("use numbers, `const`s and enum values only"),
+        );
     }
 
     fn fold(&self, expr: &Expr, tid: i64) -> Result<Value, NotConstant> {

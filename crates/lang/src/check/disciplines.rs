@@ -102,10 +102,10 @@ impl<'a> Checker<'a> {
     fn is_lock(&mut self, ty: &Type, span: Span) -> bool {
         let lock = matches!(ty, Type::Mutex { .. } | Type::RwLock);
         if !lock && *ty != Type::Error {
-            let name = self.type_name(ty);
+            let name = self.a_type(ty);
             self.report(
                 Diagnostic::error(span, "`guarded_by` needs a `mutex` or an `rwlock`")
-                    .label(format!("this is a `{name}`"))
+                    .label(format!("this is {name}"))
                     .help("for any other protection, write `exclusive x when (...)`"),
             );
         }

@@ -63,10 +63,10 @@ impl<'a> Checker<'a> {
                     return error(span);
                 };
                 if !place.ty.is_integer() {
-                    let name = self.type_name(&place.ty);
+                    let name = self.a_type(&place.ty);
                     self.report(
                         Diagnostic::error(span, "only integers count up and down")
-                            .label(format!("this is a `{name}`")),
+                            .label(format!("this is {name}")),
                     );
                     return error(span);
                 }
@@ -199,11 +199,7 @@ impl<'a> Checker<'a> {
             return error(expr.span);
         };
         if self.body.context == Context::Constant || self.body.context == Context::Start {
-            self.report(
-                Diagnostic::error(expr.span, "this is not known before the program runs")
-                    .label("a constant expression is needed here")
-                    .help("use numbers, `const`s and enum values only"),
-            );
+            self.not_constant(expr.span);
             return error(expr.span);
         }
         Expr {
@@ -221,9 +217,9 @@ impl<'a> Checker<'a> {
         }
         let from_ok = value.ty.is_integer() || matches!(value.ty, Type::Bool | Type::Enum(_));
         if !to.is_integer() || !from_ok {
-            let (from, into) = (self.type_name(&value.ty), self.type_name(&to));
+            let (from, into) = (self.a_type(&value.ty), self.a_type(&to));
             self.report(
-                Diagnostic::error(span, format!("a `{from}` can not become a `{into}`"))
+                Diagnostic::error(span, format!("{from} can not become {into}"))
                     .help("integers, `bool`s and enum values can become integers"),
             );
             return error(span);
@@ -318,10 +314,10 @@ impl<'a> Checker<'a> {
             let ty = a.ty.clone();
             return (a, self.convert(b, &ty));
         }
-        let (left, right) = (self.type_name(&a.ty), self.type_name(&b.ty));
+        let (left, right) = (self.a_type(&a.ty), self.a_type(&b.ty));
         let mut diagnostic =
             Diagnostic::error(a.span.to(b.span), format!("{what} have different types"))
-                .label(format!("a `{left}` and a `{right}`"));
+                .label(format!("{left} and {right}"));
         if a.ty.is_synchronisation() || b.ty.is_synchronisation() {
             diagnostic = diagnostic.help("a synchronisation object has no value");
         }
@@ -335,9 +331,9 @@ impl<'a> Checker<'a> {
             Type::Error => None,
             ty if ty.is_scalar() => Some(ty.clone()),
             ty => {
-                let name = self.type_name(ty);
+                let name = self.a_type(ty);
                 self.report(
-                    Diagnostic::error(value.span, format!("a `{name}` has no value here"))
+                    Diagnostic::error(value.span, format!("{name} has no value here"))
                         .help("name one of its parts, or refer to it by `&`"),
                 );
                 None

@@ -45,14 +45,14 @@ impl Checker<'_> {
             );
         }
         if falls_through && !matches!(function.result, Type::Void | Type::Error) {
-            let name = self.type_name(&function.result);
+            let name = self.a_type(&function.result);
             self.report(
                 Diagnostic::error(
                     function.end,
                     format!("`{}` can end without a result", function.name),
                 )
                 .label("control can get here")
-                .related(function.span, format!("it must return a `{name}`"))
+                .related(function.span, format!("it must return {name}"))
                 .help("end every path with `return ...;`"),
             );
         }

@@ -281,9 +281,9 @@ impl<'a> Checker<'a> {
                 element = inner;
             }
             if !element.is_scalar() {
-                let name = self.type_name(element);
+                let name = self.a_type(element);
                 self.report(
-                    Diagnostic::error(span, format!("a `{name}` can not be atomic"))
+                    Diagnostic::error(span, format!("{name} can not be atomic"))
                         .help("integers, `bool`s, enums and references can, and arrays of them"),
                 );
             }

@@ -157,6 +157,14 @@ impl<'a> Checker<'a> {
         self.program.type_name(ty)
     }
 
+    /// A type with its article: "an `int`", "a `mutex`".
+    fn a_type(&self, ty: &Type) -> String {
+        let name = self.type_name(ty);
+        let vowel = name.starts_with(['a', 'e', 'i', 'o', 'A', 'E', 'I', 'O']);
+        let article = if vowel || name == "rwlock" { "an" } else { "a" };
+        format!("{article} `{name}`")
+    }
+
     /// Runs `work` for a definition that another one needs; `None` if too many are
     /// nested by now.
     fn define_nested<T>(&mut self, span: Span, work: impl FnOnce(&mut Self) -> T) -> Option<T> {

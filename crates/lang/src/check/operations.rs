@@ -138,10 +138,10 @@ impl<'a> Checker<'a> {
                 self.arity(call, 1)?;
                 let reference = self.expr(&call.arguments[0]);
                 if !matches!(reference.ty, Type::Pointer(_) | Type::Error) {
-                    let name = self.type_name(&reference.ty);
+                    let name = self.a_type(&reference.ty);
                     self.report(
                         Diagnostic::error(reference.span, "`free` takes a reference")
-                            .label(format!("this is a `{name}`")),
+                            .label(format!("this is {name}")),
                     );
                     return None;
                 }
@@ -173,10 +173,10 @@ impl<'a> Checker<'a> {
     }
 
     fn wrong_object<T>(&mut self, call: &Call<'a>, object: &Place, wanted: &str) -> Option<T> {
-        let name = self.type_name(&object.ty);
+        let name = self.a_type(&object.ty);
         let mut diagnostic =
             Diagnostic::error(object.span, format!("`{}` needs {wanted}", call.name.text))
-                .label(format!("this is a `{name}`"));
+                .label(format!("this is {name}"));
         match (&object.ty, call.name.text.as_str()) {
             (Type::Pointer(to), _) if to.is_synchronisation() => {
                 diagnostic =
@@ -207,8 +207,8 @@ impl<'a> Checker<'a> {
     ) -> Option<(Operation, Type)> {
         let object = self.only_object(call)?;
         if object.ty != *wanted {
-            let name = self.type_name(wanted);
-            return self.wrong_object(call, &object, &format!("a `{name}`"));
+            let name = self.a_type(wanted);
+            return self.wrong_object(call, &object, &name);
         }
         simple(kind, object, result)
     }
@@ -359,10 +359,10 @@ impl<'a> Checker<'a> {
                 return None;
             }
             if target.ty != *ty && !(target.ty.is_integer() && ty.is_integer()) {
-                let (found, wanted) = (self.type_name(&target.ty), self.type_name(ty));
+                let (found, wanted) = (self.a_type(&target.ty), self.a_type(ty));
                 self.report(
                     Diagnostic::error(target.span, "the types do not match").label(format!(
-                        "the message has a `{wanted}` here, this variable is a `{found}`"
+                        "the message has {wanted} here, this variable is {found}"
                     )),
                 );
                 return None;

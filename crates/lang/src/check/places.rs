@@ -61,7 +61,11 @@ impl<'a> Checker<'a> {
         }
         match self.names.get(name).copied() {
             Some((Meaning::Global(id), _)) => {
-                let global = &self.program.globals[id.0 as usize];
+                // Constants are evaluated before the globals have their slots.
+                let Some(global) = self.program.globals.get(id.0 as usize) else {
+                    self.not_constant(span);
+                    return None;
+                };
                 Some(Place {
                     base: PlaceBase::Global(id),
                     path: Vec::new(),
@@ -128,10 +132,10 @@ impl<'a> Checker<'a> {
         };
         place.span = span;
         let Type::Array(element, length) = place.ty else {
-            let name = self.type_name(&place.ty);
+            let name = self.a_type(&place.ty);
             self.report(
                 Diagnostic::error(span, "only arrays and references have elements")
-                    .label(format!("this is a `{name}`")),
+                    .label(format!("this is {name}")),
             );
             return None;
         };
@@ -157,9 +161,9 @@ impl<'a> Checker<'a> {
     fn field(&mut self, mut place: Place, field: &'a ast::Name, span: Span) -> Option<Place> {
         place.span = span;
         let Type::Struct(id) = place.ty else {
-            let name = self.type_name(&place.ty);
+            let name = self.a_type(&place.ty);
             let mut diagnostic = Diagnostic::error(field.span, "only structs have fields")
-                .label(format!("this belongs to a `{name}`"));
+                .label(format!("this belongs to {name}"));
             if let Type::Pointer(to) = &place.ty
                 && let Type::Struct(_) = **to
             {
@@ -199,10 +203,10 @@ impl<'a> Checker<'a> {
             }),
             Type::Error => None,
             other => {
-                let name = self.type_name(&other);
+                let name = self.a_type(&other);
                 let mut diagnostic =
                     Diagnostic::error(reference.span, format!("{operator} needs a reference"))
-                        .label(format!("this is a `{name}`"));
+                        .label(format!("this is {name}"));
                 if operator == "`->`" && matches!(other, Type::Struct(_)) {
                     diagnostic = diagnostic.help("write `.` instead of `->`");
                 }

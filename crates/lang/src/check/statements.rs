@@ -315,9 +315,8 @@ impl<'a> Checker<'a> {
         let value = self.expr(value);
         let place = place?;
         if !place.ty.is_scalar() {
-            let name = self.type_name(&place.ty);
-            let diagnostic =
-                Diagnostic::error(place.span, format!("a `{name}` can not be assigned"));
+            let name = self.a_type(&place.ty);
+            let diagnostic = Diagnostic::error(place.span, format!("{name} can not be assigned"));
             self.report(if place.ty.is_synchronisation() {
                 diagnostic.help("it has no value; use its operations")
             } else {
@@ -330,10 +329,10 @@ impl<'a> Checker<'a> {
             Some(_) => {
                 let value = self.integer(value, "the right-hand side");
                 if !place.ty.is_integer() {
-                    let name = self.type_name(&place.ty);
+                    let name = self.a_type(&place.ty);
                     self.report(
                         Diagnostic::error(place.span, "only integers can be computed with")
-                            .label(format!("this is a `{name}`")),
+                            .label(format!("this is {name}")),
                     );
                     return None;
                 }
@@ -353,9 +352,9 @@ impl<'a> Checker<'a> {
         match value {
             None if result == Type::Void || result == Type::Error => StatementKind::Return(None),
             None => {
-                let name = self.type_name(&result);
+                let name = self.a_type(&result);
                 self.report(
-                    Diagnostic::error(span, format!("this function returns a `{name}`"))
+                    Diagnostic::error(span, format!("this function returns {name}"))
                         .label("but there is no value here"),
                 );
                 StatementKind::Return(None)
@@ -405,10 +404,10 @@ impl<'a> Checker<'a> {
         let switchable = scrutinee.ty.is_integer()
             || matches!(scrutinee.ty, Type::Enum(_) | Type::Bool | Type::Error);
         if !switchable {
-            let name = self.type_name(&scrutinee.ty);
+            let name = self.a_type(&scrutinee.ty);
             self.report(
                 Diagnostic::error(scrutinee.span, "`switch` needs an integer or an enum")
-                    .label(format!("this is a `{name}`")),
+                    .label(format!("this is {name}")),
             );
         }
         let mut cases = Vec::new();
@@ -541,7 +540,7 @@ impl<'a> Checker<'a> {
             ast::Init::Value(expr) => expr.span,
             ast::Init::List(_, span) => *span,
         };
-        let name = self.type_name(ty);
+        let name = self.a_type(ty);
         let help = match ty {
             Type::Array(..) | Type::Struct(_) => "write the values in braces: `{1, 2, 3}`",
             Type::Mutex { .. } | Type::RwLock | Type::Cond | Type::Channel(..) => {
@@ -549,8 +548,6 @@ impl<'a> Checker<'a> {
             }
             _ => "a single value is needed",
         };
-        self.report(
-            Diagnostic::error(span, format!("a `{name}` can not start with this")).help(help),
-        );
+        self.report(Diagnostic::error(span, format!("{name} can not start with this")).help(help));
     }
 }

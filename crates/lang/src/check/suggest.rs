@@ -5,7 +5,11 @@ pub(super) fn nearest<'c>(
     name: &str,
     candidates: impl Iterator<Item = &'c str>,
 ) -> Option<&'c str> {
-    let limit = (name.chars().count() / 3).max(1);
+    // Every other name of a letter or two is near, and none of them is meant.
+    let limit = match name.chars().count() {
+        0..3 => return None,
+        length => length / 3,
+    };
     candidates
         .map(|candidate| (distance(name, candidate, limit), candidate))
         .filter(|(distance, candidate)| *distance <= limit && *candidate != name)
@@ -13,24 +17,28 @@ pub(super) fn nearest<'c>(
         .map(|(_, candidate)| candidate)
 }
 
-/// The number of insertions, deletions and replacements between two names, or
-/// something above `limit` if it is more than that.
+/// The number of insertions, deletions, replacements and swaps of neighbours between two
+/// names, or something above `limit` if it is more than that.
 fn distance(a: &str, b: &str, limit: usize) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    if a.chars().count().abs_diff(b.len()) > limit {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    if a.len().abs_diff(b.len()) > limit {
         return limit + 1;
     }
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+    let mut before_last = vec![0; b.len() + 1];
+    let mut last: Vec<usize> = (0..=b.len()).collect();
+    for i in 0..a.len() {
+        let mut row = vec![i + 1];
+        for j in 0..b.len() {
+            let replaced = last[j] + usize::from(a[i] != b[j]);
+            let mut least = replaced.min(row[j] + 1).min(last[j + 1] + 1);
+            if i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j] {
+                least = least.min(before_last[j - 1] + 1);
+            }
+            row.push(least);
         }
+        before_last = std::mem::replace(&mut last, row);
     }
-    row[b.len()]
+    last[b.len()]
 }
 
 #[cfg(test)]
@@ -42,6 +50,7 @@ mod tests {
         let names = ["balance", "amount", "x"];
         assert_eq!(nearest("balanse", names.into_iter()), Some("balance"));
         assert_eq!(nearest("blance", names.into_iter()), Some("balance"));
+        assert_eq!(nearest("amuont", names.into_iter()), Some("amount"));
         assert_eq!(nearest("total", names.into_iter()), None);
     }
 }

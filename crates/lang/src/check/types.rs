@@ -87,11 +87,11 @@ impl<'a> Checker<'a> {
                 for part in message {
                     let resolved = self.resolve(part);
                     if !resolved.is_scalar() {
-                        let name = self.type_name(&resolved);
+                        let name = self.a_type(&resolved);
                         self.report(
                             Diagnostic::error(
                                 part.span,
-                                format!("a channel can not carry a `{name}`"),
+                                format!("a channel can not carry {name}"),
                             )
                             .help("send integers, `bool`s, enums or references; several values as `chan<(int, bool), 4>`"),
                         );
@@ -164,12 +164,12 @@ impl<'a> Checker<'a> {
                 } else {
                     "result"
                 };
-                Diagnostic::error(span, format!("a {what} can not be a `{type_name}`"))
+                Diagnostic::error(span, format!("a {what} can not be {}", self.a_type(ty)))
                     .help(format!("pass a reference instead: `{type_name}*`"))
             }
             Role::Local if self.contains_synchronisation(ty) => {
                 Diagnostic::error(span, format!("`{name}` can not be a local variable"))
-                    .label(format!("a `{type_name}` is shared between threads"))
+                    .label(format!("{} is shared between threads", self.a_type(ty)))
                     .help("declare it at top level")
             }
             Role::Local if self.program.slots(ty) > 4096 => {
@@ -199,10 +199,10 @@ impl<'a> Checker<'a> {
             Type::Int(_) | Type::Range(..) => not_equal(value, Value::Int(0)),
             Type::Pointer(_) | Type::Thread | Type::Null => not_equal(value, Value::Null),
             _ => {
-                let name = self.type_name(&value.ty);
+                let name = self.a_type(&value.ty);
                 let mut diagnostic =
                     Diagnostic::error(value.span, "a condition must be true or false")
-                        .label(format!("this is a `{name}`"));
+                        .label(format!("this is {name}"));
                 if let Type::Enum(_) = value.ty {
                     diagnostic = diagnostic.help("compare it with one of the enum's values");
                 }
@@ -217,9 +217,9 @@ impl<'a> Checker<'a> {
         if value.ty.is_integer() || value.ty == Type::Error {
             return value;
         }
-        let name = self.type_name(&value.ty);
+        let name = self.a_type(&value.ty);
         let mut diagnostic = Diagnostic::error(value.span, format!("{what} must be an integer"))
-            .label(format!("this is a `{name}`"));
+            .label(format!("this is {name}"));
         if matches!(value.ty, Type::Bool | Type::Enum(_)) {
             diagnostic = diagnostic.help("`(int) e` gives its number");
         }
@@ -247,10 +247,9 @@ impl<'a> Checker<'a> {
                 kind: ExprKind::Convert(Box::new(value)),
             };
         }
-        let (found, wanted) = (self.type_name(&value.ty), self.type_name(to));
-        let mut diagnostic = Diagnostic::error(span, "the types do not match").label(format!(
-            "a `{wanted}` is expected here, this is a `{found}`"
-        ));
+        let (found, wanted) = (self.a_type(&value.ty), self.a_type(to));
+        let mut diagnostic = Diagnostic::error(span, "the types do not match")
+            .label(format!("{wanted} is expected here, this is {found}"));
         diagnostic = match (&value.ty, to) {
             (from, Type::Bool) if from.is_integer() => {
                 diagnostic.help("compare it with zero: `e != 0`")
@@ -261,14 +260,16 @@ impl<'a> Checker<'a> {
             (Type::Pointer(inner), to) if **inner == *to => {
                 diagnostic.help("`*` gives what a reference refers to")
             }
-            (from, Type::Pointer(inner)) if **inner == *from => {
+            (from, Type::Pointer(inner))
+                if **inner == *from && !matches!(value.kind, ExprKind::Value(_)) =>
+            {
                 diagnostic.help("`&` gives a reference to it")
             }
             (from, Type::Pointer(_)) if from.is_integer() => {
                 diagnostic.help("the reference to nothing is `null`")
             }
             (from, _) if from.is_synchronisation() => diagnostic.help(format!(
-                "a `{found}` has no value; it can only be used by its operations, or referred to by `&`"
+                "{found} has no value; it can only be used by its operations, or referred to by `&`"
             )),
             (Type::Array(..) | Type::Struct(_), _) => {
                 diagnostic.help("arrays and structs are not copied as a whole")

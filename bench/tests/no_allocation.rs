@@ -1,0 +1,151 @@
+//! Steps do not allocate: neither the interpreter, nor what the search does around
+//! it for each state (canonical form, encoding, decoding).
+//!
+//! A global allocator counts the allocations of each thread. Each model of the benchmark
+//! takes the same walk twice: once for the buffers to grow, once to be counted.
+
+#![expect(
+    unsafe_code,
+    reason = "a global allocator can not be written without it"
+)]
+
+use std::alloc::{GlobalAlloc, Layout, System as SystemAllocator};
+use std::cell::Cell;
+use std::sync::Arc;
+
+use raddle_explore::{Choice, Status, Step, System, ThreadId};
+use raddle_lang::Source;
+use raddle_machine::{Granularity, Machine};
+
+const STEPS: u32 = 10_000;
+
+thread_local! {
+    /// How often this thread has allocated. It has no destructor and needs no
+    /// initialisation, so the allocator may use it at any time.
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// The allocator of the system, with a counter.
+struct Counting;
+
+// SAFETY: every call is passed on to the allocator of the system with the same arguments, which
+// fulfils the contract; counting touches nothing but a `Cell` of the current thread.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+        // SAFETY: the caller keeps the contract of `alloc`, which is that of this method.
+        unsafe { SystemAllocator.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as above; and all memory comes from the allocator of the system.
+        unsafe { SystemAllocator.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+        // SAFETY: as above; and all memory comes from the allocator of the system.
+        unsafe { SystemAllocator.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Everything that is made once and reused.
+struct Walk {
+    machine: Machine,
+    initial: <Machine as System>::State,
+    state: <Machine as System>::State,
+    step: Step<<Machine as System>::State>,
+    bytes: Vec<u8>,
+}
+
+impl Walk {
+    fn new(name: &str, text: &str) -> Self {
+        let (program, problems) = raddle_machine::load(Source::new(name, text));
+        assert!(problems.is_empty(), "{name} has problems");
+        let program = program.expect("a program without problems");
+        let mut machine = Machine::new(Arc::new(program), Granularity::Access);
+        Self {
+            initial: machine.initial(),
+            machine,
+            state: <Machine as System>::State::default(),
+            step: Step::default(),
+            bytes: Vec::new(),
+        }
+    }
+
+    /// A random walk from the initial state, and again when everything has ended. Gives
+    /// how many steps moved.
+    fn run(&mut self) -> u32 {
+        let Self {
+            machine,
+            initial,
+            state,
+            step,
+            bytes,
+        } = self;
+        let mut random = 0x2545_F491_4F6C_DD1D_u64;
+        let mut moved = 0;
+        let mut stuck = 0;
+        state.clone_from(initial);
+        for _ in 0..STEPS {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            let threads = machine.thread_count(state) as u64;
+            let thread = ThreadId((random % threads) as u32);
+            machine.step(state, thread, Choice::FIRST, step);
+            if step.status == Status::Moved {
+                machine.canonicalise(&mut step.after);
+                bytes.clear();
+                machine.encode(&step.after, bytes);
+                machine.decode(bytes, state);
+                moved += 1;
+                stuck = 0;
+            } else {
+                stuck += 1;
+                if stuck > 100 {
+                    state.clone_from(initial);
+                }
+            }
+        }
+        moved
+    }
+}
+
+#[test]
+fn a_step_does_not_allocate() {
+    let models = [
+        ("bakery", include_str!("../models/bakery.rad")),
+        ("filter-lock", include_str!("../models/filter-lock.rad")),
+        ("philosophers", include_str!("../models/philosophers.rad")),
+        (
+            "readers-writers",
+            include_str!("../models/readers-writers.rad"),
+        ),
+        (
+            "counters-private",
+            include_str!("../models/counters-private.rad"),
+        ),
+        (
+            "counters-shared",
+            include_str!("../models/counters-shared.rad"),
+        ),
+    ];
+    for (name, text) in models {
+        let mut walk = Walk::new(name, text);
+        let warm_up = walk.run();
+        let before = ALLOCATIONS.get();
+        assert!(before > 0, "the counter counts");
+        let moved = walk.run();
+        let allocations = ALLOCATIONS.get() - before;
+        assert_eq!(moved, warm_up, "the same walk");
+        assert!(moved > STEPS / 10, "{name}: only {moved} steps moved");
+        assert_eq!(
+            allocations, 0,
+            "{name}: {allocations} allocations in {moved} steps"
+        );
+    }
+}

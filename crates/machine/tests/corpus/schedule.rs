@@ -1,0 +1,109 @@
+//! Whether a counterexample is one.
+
+use std::sync::Arc;
+
+use raddle_explore::{
+    Access, AccessKind, Cause, Race, Status, Step, System, ThreadId, Violation, replay,
+};
+use raddle_machine::narrate::{Narrator, Told};
+use raddle_machine::{Granularity, Machine, Program, State};
+
+/// Runs the schedule of a violation again, and says what is wrong if it does not end in
+/// the violation, or can not be told.
+pub(crate) fn verify(program: &Arc<Program>, violation: &Violation) -> Result<(), String> {
+    let mut machine = Machine::new(Arc::clone(program), Granularity::Access);
+    let last = violation.schedule.len().wrapping_sub(1);
+    let mut complaint = None;
+    let mut switches = 0;
+    let mut running = None;
+    let initial = machine.initial();
+    let end = replay(&mut machine, &initial, &violation.schedule, |_, replayed| {
+        let fails = match &violation.cause {
+            Cause::Fault { fault, .. } if replayed.number == last => Some(fault),
+            _ => None,
+        };
+        let fits = match (&replayed.step.status, fails) {
+            (Status::Moved, None) => true,
+            (Status::Failed(met), Some(fault)) => met == fault,
+            _ => false,
+        };
+        if !fits && complaint.is_none() {
+            let (number, status) = (replayed.number + 1, &replayed.step.status);
+            complaint = Some(format!("step {number} does not fit: {status:?}"));
+        }
+        let name = Some(replayed.thread_name);
+        switches += usize::from(running.is_some() && running != name);
+        running = name;
+    });
+    if let Some(complaint) = complaint {
+        return Err(complaint);
+    }
+    if switches != violation.switches {
+        let claimed = violation.switches;
+        return Err(format!("{switches} context switches, not {claimed}"));
+    }
+    if !holds_at(&mut machine, &end, &violation.cause) {
+        return Err("it does not end in the violation".into());
+    }
+    narrate(program, violation)
+}
+
+/// Whether the last state is wrong in the way that the cause says.
+fn holds_at(machine: &mut Machine, state: &State, cause: &Cause) -> bool {
+    match cause {
+        // The last step has failed, which has been looked at.
+        Cause::Fault { .. } => machine.failed(state),
+        Cause::Invariant { fault } => machine.broken_invariant(state).as_ref() == Some(fault),
+        Cause::Deadlock { blocked } => {
+            let threads = 0..machine.thread_count(state) as u32;
+            let waiting: Vec<_> = threads
+                .map(ThreadId)
+                .filter(|thread| !statuses(machine, state, *thread).contains(&Status::Ended))
+                .collect();
+            let still = |thread: &ThreadId| {
+                let mut statuses = statuses(machine, state, *thread).into_iter();
+                statuses.all(|status| status == Status::Blocked { assumption: false })
+            };
+            waiting.iter().eq(blocked.iter().map(|b| &b.thread)) && waiting.iter().all(still)
+        }
+        Cause::Race(race) => is_race(machine, state, race),
+    }
+}
+
+fn is_race(machine: &mut Machine, state: &State, race: &Race) -> bool {
+    let [first, second] = [&race.first, &race.second];
+    let plain = |access: &Access| access.kind == AccessKind::Plain;
+    first.thread != second.thread
+        && plain(&first.access)
+        && plain(&second.access)
+        && first.access.conflicts_with(&second.access)
+        && [first, second].into_iter().all(|pending| {
+            let mut met = false;
+            let mut step = Step::default();
+            machine.for_each_step(state, pending.thread, &mut step, |_, _, step| {
+                met |= step.footprint.contains(&pending.access);
+            });
+            met
+        })
+}
+
+fn statuses(machine: &mut Machine, state: &State, thread: ThreadId) -> Vec<Status> {
+    let mut statuses = Vec::new();
+    let mut step = Step::default();
+    machine.for_each_step(state, thread, &mut step, |_, _, step| {
+        statuses.push(step.status.clone());
+    });
+    statuses
+}
+
+/// Tells the schedule as a story.
+fn narrate(program: &Arc<Program>, violation: &Violation) -> Result<(), String> {
+    let machine = Machine::new(Arc::clone(program), Granularity::Access);
+    let mut narrator = Narrator::new(machine);
+    for (number, &step) in violation.schedule.iter().enumerate() {
+        if narrator.step(step) == Told::Impossible {
+            return Err(format!("step {} can not be told", number + 1));
+        }
+    }
+    Ok(())
+}
