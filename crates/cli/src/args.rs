@@ -9,7 +9,7 @@ use raddle_machine::Granularity;
 
 /// Checks multithreaded programs: every schedule that matters, and no others.
 #[derive(Parser, Debug)]
-#[command(name = "raddle", version, about, long_about = None, max_term_width = 90)]
+#[command(name = "raddle", version, max_term_width = 90)]
 #[command(
     after_help = "Exit codes: 0 verified (or nothing to report), 1 violation, 2 usage or \
 program error, 3 inconclusive."

@@ -90,7 +90,10 @@ impl<'t> Debugger<'t> {
             "w" | "where" => self.show_threads(),
             "s" | "story" => print(&lanes::render(&self.so_far(), &self.terminal.lanes())),
             "g" | "go" => match argument.parse::<usize>() {
-                Ok(step) if step <= self.story.steps.len() => self.go(step),
+                Ok(step) if step <= self.story.steps.len() => {
+                    self.go(step);
+                    self.show_last_step();
+                }
                 _ => print(&format!(
                     "a number from 0 to {} is needed\n",
                     self.story.steps.len()
@@ -133,6 +136,10 @@ impl<'t> Debugger<'t> {
             return print("this is the beginning\n");
         }
         self.go(self.taken - 1);
+        self.show_last_step();
+    }
+
+    fn show_last_step(&self) {
         match self.taken.checked_sub(1) {
             Some(last) => self.show_step(&self.story.steps[last]),
             None => print("the beginning\n"),

@@ -13,6 +13,9 @@ use crate::terminal::{Terminal, complain};
 /// Texts longer than this are no programs.
 const MAX_SOURCE_BYTES: u64 = 16 << 20;
 
+/// What a program is called that comes from standard input.
+pub(crate) const STANDARD_INPUT: &str = "<stdin>";
+
 /// A program that can be run, and what was said about it.
 pub(crate) struct Loaded {
     pub(crate) program: Arc<Program>,
@@ -33,7 +36,7 @@ pub(crate) fn read(path: &Path) -> Result<Source, String> {
             .lock()
             .take(MAX_SOURCE_BYTES + 1)
             .read_to_end(&mut bytes);
-        ("<stdin>".to_owned(), read.map(|_| bytes))
+        (STANDARD_INPUT.to_owned(), read.map(|_| bytes))
     } else {
         let read = std::fs::File::open(path).and_then(|file| {
             let mut bytes = Vec::new();

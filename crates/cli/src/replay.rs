@@ -15,7 +15,8 @@ use raddle_report::story::{Ending, Note, Story};
 use crate::Exit;
 use crate::args::{GranularityArg, Replay};
 use crate::debugger::Debugger;
-use crate::load::{Loaded, load};
+use crate::load::{Loaded, STANDARD_INPUT, load};
+use crate::tell;
 use crate::terminal::{Terminal, complain, print};
 
 /// The trace file of a violation.
@@ -82,13 +83,13 @@ pub(crate) fn replay(args: &Replay) -> Exit {
     match open(args, terminal).and_then(|traced| run(args, &traced, terminal)) {
         Ok(exit) => exit,
         Err(problem) => {
-            if let Some(message) = &problem.message {
-                terminal.error(message);
+            if !problem.printed {
+                terminal.error(&problem.message);
             }
             if terminal.is_json() {
                 let report = CheckReport {
                     verdict: json::Verdict::Error,
-                    reason: problem.message,
+                    reason: Some(problem.message),
                     file: args.file.display().to_string(),
                     diagnostics: problem.diagnostics,
                     ..CheckReport::default()
@@ -100,16 +101,18 @@ pub(crate) fn replay(args: &Replay) -> Exit {
     }
 }
 
-/// Why a trace can not be replayed. Without a message, it has been printed.
+/// Why a trace can not be replayed.
 struct Problem {
-    message: Option<String>,
+    message: String,
+    printed: bool,
     diagnostics: Vec<json::Diagnostic>,
 }
 
 impl From<String> for Problem {
     fn from(message: String) -> Self {
         Self {
-            message: Some(message),
+            message,
+            printed: false,
             diagnostics: Vec::new(),
         }
     }
@@ -124,13 +127,18 @@ fn open(args: &Replay, terminal: Terminal) -> Result<Traced, Problem> {
         .ok_or_else(|| format!("{shown}: unknown granularity `{}`", trace.granularity))?;
     let path = match &args.program {
         Some(path) => path.clone(),
+        None if trace.program.file == STANDARD_INPUT => {
+            let what = "the program was read from standard input; name it with --program";
+            return Err(format!("{shown}: {what}").into());
+        }
         None => find_program(&trace.program.file, &args.file),
     };
     let Loaded {
         program,
         diagnostics,
     } = load(&path, terminal).map_err(|not_loaded| Problem {
-        message: None,
+        message: not_loaded.reason,
+        printed: true,
         diagnostics: not_loaded.diagnostics,
     })?;
     let changed = fingerprint(&program.source().text) != trace.program.hash;
@@ -233,11 +241,7 @@ fn retell(traced: &Traced) -> Result<Story, Problem> {
         (ViolationKind::Invariant, None) => {
             let state = narrator.state().clone();
             match narrator.machine().broken_invariant(&state) {
-                Some(fault) => vec![Note {
-                    thread: None,
-                    at: narrator.spot_of(fault.place),
-                    text: String::new(),
-                }],
+                Some(fault) => vec![tell::broken_invariant(&mut narrator, fault.place)],
                 None => Vec::new(),
             }
         }

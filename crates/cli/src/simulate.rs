@@ -13,6 +13,7 @@ use raddle_report::story::{Ending, Note, Story};
 use crate::Exit;
 use crate::args::Run;
 use crate::load::{Loaded, load};
+use crate::tell;
 use crate::terminal::{Terminal, print};
 
 /// How an execution came to its end.
@@ -53,7 +54,7 @@ pub(crate) fn simulate(args: &Run) -> Exit {
             break end;
         }
         if story.steps.len() as u64 == args.steps {
-            break End::Quiet("stopped: that were enough steps (see --steps)");
+            break End::Quiet("stopped by the limit on steps (see --steps)");
         }
         let moves = narrator.possible();
         let step = moves[random.below(moves.len())];
@@ -129,11 +130,7 @@ pub(crate) fn simulate(args: &Run) -> Exit {
 fn ended(narrator: &mut Narrator) -> Option<End> {
     let state = narrator.state().clone();
     if let Some(fault) = narrator.machine().broken_invariant(&state) {
-        let note = Note {
-            thread: None,
-            at: narrator.spot_of(fault.place),
-            text: String::new(),
-        };
+        let note = tell::broken_invariant(narrator, fault.place);
         let ending = Ending {
             message: fault.message,
             notes: vec![note],

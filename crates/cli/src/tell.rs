@@ -62,11 +62,7 @@ fn ending(narrator: &mut Narrator, violation: &Violation, failed_in: Option<usiz
             at: narrator.statement_spot(fault.place),
             text: String::new(),
         }],
-        Cause::Invariant { fault } => vec![Note {
-            thread: None,
-            at: narrator.spot_of(fault.place),
-            text: invariant_values(narrator, fault.place),
-        }],
+        Cause::Invariant { fault } => vec![broken_invariant(narrator, fault.place)],
         Cause::Deadlock { blocked } => {
             let threads: Vec<_> = blocked.iter().map(|blocked| blocked.thread).collect();
             threads
@@ -84,6 +80,15 @@ fn ending(narrator: &mut Narrator, violation: &Violation, failed_in: Option<usiz
             .collect(),
     };
     Ending { message, notes }
+}
+
+/// An invariant that does not hold in the state that the narrator is in.
+pub(crate) fn broken_invariant(narrator: &mut Narrator, place: raddle_explore::Place) -> Note {
+    Note {
+        thread: None,
+        at: narrator.spot_of(place),
+        text: invariant_values(narrator, place),
+    }
 }
 
 /// The values of the variables that an invariant mentions.

@@ -4,9 +4,10 @@
 //! After a change of what `raddle` prints, `RADDLE_UPDATE=1 cargo test --test docs` writes
 //! the new output into the pages; read the difference before you keep it.
 //!
-//! In a `console` block, `$ raddle ...` and `$ echo $?` are run, in a folder with the
-//! examples, the corpus and every program of the page so far that begins with a comment of
-//! its name, such as `// bank-fixed.rad`. A line `...` in the output stands for any lines.
+//! A `console` block that begins with `$ raddle ` is run (it may also have `$ cat FILE` and
+//! `$ echo $?`), in a folder with the examples, the corpus and every program of the page so
+//! far that begins with a comment of its name, such as `// bank-fixed.rad`. A line `...` in
+//! the output stands for any lines.
 
 use std::fs;
 use std::io::Write;
@@ -231,13 +232,13 @@ fn replayed(page: &Page, differences: &mut String) -> String {
     // Lines that were added so far, less those that were removed.
     let mut shift = 0;
     for block in page.blocks() {
-        if block.tag == "rad" {
+        if block.tag.starts_with("rad") {
             if let Some(name) = program_name(block.lines[0]) {
                 let shell = shell.get_or_insert_with(|| Shell::new(&folder));
                 fs::write(shell.folder.join(name), block.lines.join("\n") + "\n")
                     .expect("a program can be written");
             }
-        } else if block.tag == "console" {
+        } else if block.tag == "console" && block.lines[0].starts_with("$ raddle ") {
             let shell = shell.get_or_insert_with(|| Shell::new(&folder));
             let mut session = Vec::new();
             for (command, shown) in commands(&block, &page.name) {
@@ -349,6 +350,9 @@ impl Shell {
     fn run(&mut self, command: &str, shown: &[&str]) -> String {
         if command == "echo $?" {
             return format!("{}\n", self.exit_code);
+        }
+        if let Some(file) = command.strip_prefix("cat ") {
+            return fs::read_to_string(self.folder.join(file)).expect("it can be read");
         }
         let mut words = command.split_whitespace();
         assert_eq!(words.next(), Some("raddle"), "`{command}` can not be run");

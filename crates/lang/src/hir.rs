@@ -645,7 +645,7 @@ pub enum Projection {
     Offset {
         /// How many elements further.
         index: Expr,
-        /// How many slots each has.
-        stride: u32,
+        /// The type of the elements.
+        element: Type,
     },
 }

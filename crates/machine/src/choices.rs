@@ -13,6 +13,8 @@ use raddle_explore::Choice;
 pub(crate) struct Choices {
     /// What is left of the number.
     rest: u64,
+    /// The product of the alternatives so far.
+    paths: u64,
     /// Picks made, each with the number of its alternatives.
     made: Vec<(u64, u64)>,
 }
@@ -20,18 +22,17 @@ pub(crate) struct Choices {
 impl Choices {
     pub(crate) fn begin(&mut self, choice: Choice) {
         self.rest = choice.0;
+        self.paths = 1;
         self.made.clear();
     }
 
     /// One of that many alternatives; `None` if the number would not fit any more.
     pub(crate) fn pick(&mut self, alternatives: u64) -> Option<u64> {
+        self.paths = self.paths.checked_mul(alternatives)?;
         let pick = self.rest % alternatives;
         self.rest /= alternatives;
         self.made.push((pick, alternatives));
-        self.made
-            .iter()
-            .try_fold(1u64, |product, (_, radix)| product.checked_mul(*radix))
-            .map(|_| pick)
+        Some(pick)
     }
 
     /// The path after this one: the last pick that has another alternative takes
@@ -44,7 +45,7 @@ impl Choices {
         let (mut number, mut weight) = (0u64, 1u64);
         for (index, (pick, radix)) in self.made[..=last].iter().enumerate() {
             number += weight * (pick + u64::from(index == last));
-            weight = weight.saturating_mul(*radix);
+            weight *= radix;
         }
         Some(Choice(number))
     }
@@ -77,5 +78,18 @@ mod tests {
             .flat_map(|(a, b)| [(a, b, 0), (a, b, 1)])
             .collect();
         assert_eq!(seen, expected);
+    }
+
+    /// A pick that does not fit any more is no pick: its alternatives are not tried.
+    #[test]
+    fn paths_that_can_not_be_numbered_are_not_enumerated() {
+        let mut choices = Choices::default();
+        let mut next = Some(Choice(3));
+        for expected in [3, 4, 5] {
+            choices.begin(next.expect("the first pick has more alternatives"));
+            assert_eq!(choices.pick(1 << 40), Some(expected));
+            assert_eq!(choices.pick(1 << 40), None);
+            next = choices.next();
+        }
     }
 }

@@ -138,8 +138,15 @@ pub(crate) fn encode(program: &Program, state: &State, bytes: &mut Vec<u8>) {
     }
     for thread in 0..state.threads.len() {
         let words = state.thread(thread);
-        // The phase is nearly always zero: it shares a word with the position.
-        write(words[header::PC] << 3 | words[header::PHASE], bytes);
+        // The phase is nearly always zero, and then one bit beside the position.
+        let (pc, phase) = (words[header::PC] as usize, words[header::PHASE]);
+        write(
+            i64::from(program.stops.number[pc]) << 1 | i64::from(phase != 0),
+            bytes,
+        );
+        if phase != 0 {
+            write(phase, bytes);
+        }
         if features.spawn {
             write(words[header::PARENT], bytes);
         }
@@ -190,7 +197,8 @@ pub(crate) fn decode(program: &Program, bytes: &[u8], state: &mut State) {
     for position in 0..threads {
         let start = state.words.len();
         let combined = reader.word();
-        let (pc, phase) = (combined >> 3, combined & 7);
+        let pc = i64::from(program.stops.pc[(combined >> 1) as usize]);
+        let phase = if combined & 1 == 1 { reader.word() } else { 0 };
         let parent = if features.spawn {
             reader.word()
         } else {

@@ -106,10 +106,11 @@ pub(crate) enum Op {
         length: u16,
     },
     /// Moves a reference by an index, within whatever it refers into.
+    /// `layout` is that of what it refers to.
     Offset {
         reg: Reg,
         index: Reg,
-        stride: u16,
+        layout: u16,
     },
     /// Part of a local array or struct, by an offset in a register.
     GetLocal {
@@ -349,6 +350,42 @@ pub(crate) enum Op {
 }
 
 impl Op {
+    /// Whether a step begins here.
+    pub(crate) fn is_visible(&self) -> bool {
+        !matches!(
+            self,
+            Self::Const { .. }
+                | Self::ConstUnsigned { .. }
+                | Self::GlobalRef { .. }
+                | Self::Move { .. }
+                | Self::Clear { .. }
+                | Self::Unary { .. }
+                | Self::Binary { .. }
+                | Self::BinaryConst { .. }
+                | Self::Fit { .. }
+                | Self::NonNull { .. }
+                | Self::Advance { .. }
+                | Self::Slide { .. }
+                | Self::Element { .. }
+                | Self::InBounds { .. }
+                | Self::Offset { .. }
+                | Self::GetLocal { .. }
+                | Self::SetLocal { .. }
+                | Self::Jump { .. }
+                | Self::Loop { .. }
+                | Self::JumpIf { .. }
+                | Self::JumpUnless { .. }
+                | Self::Call { .. }
+                | Self::Return { .. }
+                | Self::Assert { .. }
+                | Self::Reach { .. }
+                | Self::Tid { .. }
+                | Self::New { .. }
+                | Self::AtomicEnd
+                | Self::Guard { .. }
+        )
+    }
+
     /// The register that the result goes to, if there is one and it may be any register.
     pub(crate) fn target_mut(&mut self) -> Option<&mut Reg> {
         match self {

@@ -45,8 +45,31 @@ pub struct Program {
     /// The types that are allocated.
     pub(crate) layouts: Vec<Layout>,
     pub(crate) features: Features,
+    pub(crate) stops: Stops,
     pub(crate) source: Source,
     pub(crate) hir: hir::Program,
+}
+
+/// Short numbers for instructions: those at which a thread can stop come first, so that
+/// where it is takes one byte in most states of most programs.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Stops {
+    pub(crate) number: Vec<u32>,
+    pub(crate) pc: Vec<Pc>,
+}
+
+impl Stops {
+    pub(crate) fn new(code: &[Op]) -> Self {
+        let is_stop = |pc: &Pc| code[*pc as usize].is_visible();
+        let all = 0..code.len() as Pc;
+        let mut pc: Vec<Pc> = all.clone().filter(is_stop).collect();
+        pc.extend(all.filter(|pc| !is_stop(pc)));
+        let mut number = vec![0; code.len()];
+        for (index, pc) in pc.iter().enumerate() {
+            number[*pc as usize] = index as u32;
+        }
+        Self { number, pc }
+    }
 }
 
 /// What the program uses; what it does not use takes no room in its states.
@@ -61,19 +84,22 @@ pub(crate) struct Features {
 }
 
 /// An array inside a variable or a heap object: `p[i]` stays within one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Array {
     pub(crate) start: u32,
     pub(crate) end: u32,
     pub(crate) stride: u32,
+    pub(crate) element: hir::Type,
 }
 
 impl Array {
-    /// The position of an offset in the array, if an element of that size begins there.
-    pub(crate) fn position(&self, offset: i64, stride: i64) -> Option<i64> {
+    /// The position of an offset in the array, if an element of that type begins there.
+    /// The size alone does not tell: a struct can be as large as its first field.
+    pub(crate) fn position(&self, offset: i64, element: &hir::Type) -> Option<i64> {
         let inside = (i64::from(self.start)..i64::from(self.end)).contains(&offset);
         let from_start = offset - i64::from(self.start);
-        (inside && stride == i64::from(self.stride) && from_start % stride == 0)
+        let stride = i64::from(self.stride);
+        (inside && self.element == *element && from_start % stride == 0)
             .then(|| from_start / stride)
     }
 
@@ -88,6 +114,8 @@ pub(crate) struct Layout {
     pub(crate) ty: hir::Type,
     pub(crate) slots: u32,
     pub(crate) arrays: Vec<Array>,
+    /// The slots of a new element that are not zero.
+    pub(crate) defaults: Vec<(u32, i64)>,
 }
 
 /// A function of the program.

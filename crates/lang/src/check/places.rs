@@ -123,8 +123,8 @@ impl<'a> Checker<'a> {
         }
         let mut place = match base {
             Indexable::FirstElement(mut place) => {
-                let stride = self.program.slots(&place.ty);
-                place.path.push(Projection::Offset { index, stride });
+                let element = place.ty.clone();
+                place.path.push(Projection::Offset { index, element });
                 place.span = span;
                 return Some(place);
             }

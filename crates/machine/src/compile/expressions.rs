@@ -18,13 +18,11 @@ impl Compiler<'_> {
     pub(super) fn value_into(&mut self, expr: &Expr, to: Reg) {
         let mark = self.frame.height;
         let from = self.value(expr);
-        if self.is_temp(from, mark) && self.retarget(from, to) {
-            self.frame.height = mark;
-        } else if from == to {
-            self.frame.height = mark;
-        } else {
-            self.consume(mark, Op::Move { to, from });
+        let there = from == to || self.is_temp(from, mark) && self.retarget(from, to);
+        if !there {
+            self.emit(Op::Move { to, from });
         }
+        self.frame.height = mark;
     }
 
     /// Makes the last instruction leave its result elsewhere, if that is possible.

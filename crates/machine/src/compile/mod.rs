@@ -13,7 +13,7 @@ mod statements;
 use raddle_lang::{Diagnostic, Source, Span, hir};
 
 use crate::op::{Fit, Op, Pc, Reg};
-use crate::program::{Array, Features, Function, Layout, Program, Variable};
+use crate::program::{Array, Features, Function, Layout, Program, Stops, Variable};
 use crate::word;
 
 /// Marks instructions that belong to no statement.
@@ -76,6 +76,7 @@ pub fn compile(checked: hir::Program, source: Source) -> Result<Program, Diagnos
             .help("make the arrays, structs or functions smaller"));
     }
     let features = features(&compiler.code);
+    let stops = Stops::new(&compiler.code);
     Ok(Program {
         registers: compiler.registers as usize,
         code: compiler.code,
@@ -94,6 +95,7 @@ pub fn compile(checked: hir::Program, source: Source) -> Result<Program, Diagnos
         arrays,
         layouts: compiler.layouts,
         features,
+        stops,
         source,
         hir: checked,
     })
@@ -117,7 +119,12 @@ fn collect_arrays(program: &hir::Program, ty: &hir::Type, start: u32, arrays: &m
         hir::Type::Array(element, length) => {
             let stride = program.slots(element);
             let end = start + stride * length;
-            arrays.push(Array { start, end, stride });
+            arrays.push(Array {
+                start,
+                end,
+                stride,
+                element: (**element).clone(),
+            });
             if matches!(**element, hir::Type::Array(..) | hir::Type::Struct(_)) {
                 for index in 0..*length {
                     collect_arrays(program, element, start + index * stride, arrays);
@@ -127,6 +134,35 @@ fn collect_arrays(program: &hir::Program, ty: &hir::Type, start: u32, arrays: &m
         hir::Type::Struct(id) => {
             for field in &program.structs[id.0 as usize].fields {
                 collect_arrays(program, &field.ty, start + field.offset, arrays);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The slots of a variable without an initialiser that are not zero: ranges without zero start at
+/// their lower end.
+fn collect_defaults(
+    program: &hir::Program,
+    ty: &hir::Type,
+    start: u32,
+    defaults: &mut Vec<(u32, i64)>,
+) {
+    match *ty {
+        hir::Type::Range(low, high) if !(low..=high).contains(&0) => defaults.push((start, low)),
+        hir::Type::Array(ref element, length) => {
+            let stride = program.slots(element);
+            for index in 0..length {
+                let before = defaults.len();
+                collect_defaults(program, element, start + index * stride, defaults);
+                if defaults.len() == before {
+                    break;
+                }
+            }
+        }
+        hir::Type::Struct(id) => {
+            for field in &program.structs[id.0 as usize].fields {
+                collect_defaults(program, &field.ty, start + field.offset, defaults);
             }
         }
         _ => {}
@@ -351,14 +387,16 @@ impl Compiler<'_> {
         let known = self.layouts.iter().position(|layout| layout.ty == *ty);
         let index = known.unwrap_or_else(|| {
             let slots = u32::from(self.narrow(self.hir.slots(ty)));
-            let mut arrays = Vec::new();
+            let (mut arrays, mut defaults) = (Vec::new(), Vec::new());
             if slots > 0 {
                 collect_arrays(self.hir, ty, 0, &mut arrays);
+                collect_defaults(self.hir, ty, 0, &mut defaults);
             }
             self.layouts.push(Layout {
                 ty: ty.clone(),
                 slots,
                 arrays,
+                defaults,
             });
             self.layouts.len() - 1
         });
@@ -390,14 +428,15 @@ impl Compiler<'_> {
         self.statements(&function.body);
         self.leave_scope();
         self.statement = NO_STATEMENT;
-        self.at(function.end, |compiler| {
+        let exit = self.at(function.end, |compiler| {
             compiler.emit(Op::Return { from: None });
-            compiler.emit_at(0, Op::Exit);
+            compiler.emit_at(0, Op::Exit)
         });
         self.resolve_gotos();
         let end = self.pc();
+        // A thread that is about to exit has no variables any more.
         for variable in &mut self.frame.variables {
-            variable.to = variable.to.min(end);
+            variable.to = variable.to.min(exit);
         }
         Function {
             name: function.name.clone(),

@@ -132,10 +132,10 @@ impl Compiler<'_> {
                         },
                     );
                 }
-                Projection::Offset { index, stride } => {
+                Projection::Offset { index, element } => {
                     let index = self.value(index);
-                    let stride = self.narrow(*stride);
-                    self.consume(mark, Op::Offset { reg, index, stride });
+                    let layout = self.layout(element);
+                    self.consume(mark, Op::Offset { reg, index, layout });
                 }
             }
         }
@@ -270,7 +270,7 @@ impl Compiler<'_> {
                 b,
             },
         };
-        let operand = operand.ok_or(()).or_else(|()| Err(self.value(value)));
+        let operand = operand.ok_or(()).map_err(|()| self.value(value));
         match *target {
             Target::Register(to) => {
                 self.emit(make(to, operand));

@@ -4,7 +4,7 @@ use raddle_lang::Span;
 use raddle_lang::ast::{BinaryOp, Direction, IntType};
 use raddle_lang::hir::{Expr, ExprKind, LocalId, Statement, StatementKind, Type, Value};
 
-use super::{Breakable, Compiler, Goto, Scope, Target};
+use super::{Breakable, Compiler, Goto, Scope, Target, collect_defaults};
 use crate::op::{Op, Pc, Reg};
 use crate::program::Variable;
 
@@ -255,14 +255,7 @@ impl Compiler<'_> {
                     end,
                 },
             );
-            if let Type::Range(low, high) = definition.ty
-                && !(low..=high).contains(&0)
-            {
-                self.emit(Op::Const {
-                    to: register,
-                    value: low as i32,
-                });
-            }
+            self.defaults(start, &definition.ty);
             for (offset, _, value) in init {
                 let to = self.narrow(start + offset);
                 self.value_into(value, to);
@@ -277,6 +270,17 @@ impl Compiler<'_> {
             from: self.pc(),
             to: Pc::MAX,
         });
+    }
+
+    /// Sets the registers of a variable that are not zero without an initialiser.
+    fn defaults(&mut self, start: u32, ty: &Type) {
+        let mut defaults = Vec::new();
+        collect_defaults(self.hir, ty, start, &mut defaults);
+        for (register, value) in defaults {
+            let to = self.narrow(register);
+            let value = value as i32;
+            self.emit(Op::Const { to, value });
+        }
     }
 
     /// Evaluates a condition in one step and blocks unless it holds.
@@ -322,10 +326,11 @@ impl Compiler<'_> {
         self.enter_scope();
         for (index, arm) in arms.iter().enumerate() {
             let here = entries.iter().filter(|(_, arm)| *arm == index);
-            self.join(here.map(|(jump, _)| *jump));
+            let mut here: Vec<Pc> = here.map(|(jump, _)| *jump).collect();
             if default == Some(index) {
-                self.join([otherwise]);
+                here.push(otherwise);
             }
+            self.enter_arm(here, mark);
             self.statements(arm);
         }
         self.leave_scope();
@@ -333,6 +338,30 @@ impl Compiler<'_> {
             self.join([otherwise]);
         }
         self.end_loop();
+    }
+
+    /// Jumps lead here from above all arms, and so past the declarations in the arms before.
+    /// The variables that come into scope that way are as without an initialiser.
+    fn enter_arm(&mut self, jumps: Vec<Pc>, outside: u32) {
+        let height = self.frame.height;
+        if jumps.is_empty() || height == outside {
+            return self.join(jumps);
+        }
+        let fall_through = self.jump();
+        self.join(jumps);
+        let (first, end) = (self.narrow(outside), self.narrow(height));
+        self.emit_at(outside, Op::Clear { first, end });
+        let skipped: Vec<(u32, Type)> = self
+            .frame
+            .variables
+            .iter()
+            .filter(|variable| variable.to == Pc::MAX && u32::from(variable.register) >= outside)
+            .map(|variable| (variable.register.into(), variable.ty.clone()))
+            .collect();
+        for (register, ty) in skipped {
+            self.defaults(register, &ty);
+        }
+        self.join([fall_through]);
     }
 
     fn jump_if_equal(&mut self, value: Reg, constant: i64) -> Pc {

@@ -130,16 +130,17 @@ impl Execution<'_> {
         Ok(())
     }
 
-    pub(super) fn offset(&mut self, reg: Reg, index: Reg, stride: u16) -> Result<(), Trouble> {
+    pub(super) fn offset(&mut self, reg: Reg, index: Reg, layout: u16) -> Result<(), Trouble> {
         let (reference, index) = (self.get(reg), self.get(index));
-        let stride = i64::from(stride);
+        let element = &self.program.layouts[layout as usize];
+        let stride = i64::from(element.slots);
         // The element of an array that the reference refers to, if it does.
         let found = match Reference::of(reference) {
             Reference::Global(slot) => {
                 let arrays = self.program.arrays.iter();
                 arrays
                     .filter_map(|array| {
-                        Some((array.position(slot as i64, stride)?, array.length()))
+                        Some((array.position(slot as i64, &element.ty)?, array.length()))
                     })
                     .next_back()
             }
@@ -148,19 +149,20 @@ impl Execution<'_> {
                 if object.freed {
                     return Err(Trouble::UseAfterFree);
                 }
-                let layout = &self.program.layouts[object.layout as usize];
-                let slots = i64::from(layout.slots).max(1);
+                let whole = &self.program.layouts[object.layout as usize];
+                let slots = i64::from(whole.slots).max(1);
                 let offset = offset as i64;
-                let inner = layout
-                    .arrays
-                    .iter()
-                    .filter_map(|array| {
-                        Some((array.position(offset % slots, stride)?, array.length()))
-                    })
-                    .next_back();
-                let whole = (stride == slots && offset % slots == 0)
-                    .then(|| (offset / slots, i64::from(object.length) / slots));
-                inner.or(whole)
+                if object.layout == layout {
+                    Some((offset / slots, i64::from(object.length) / slots))
+                } else {
+                    let arrays = whole.arrays.iter();
+                    arrays
+                        .filter_map(|array| {
+                            let position = array.position(offset % slots, &element.ty)?;
+                            Some((position, array.length()))
+                        })
+                        .next_back()
+                }
             }
             Reference::Null | Reference::Thread(_) => return Err(Trouble::NullReference),
         };
@@ -188,7 +190,9 @@ impl Execution<'_> {
         layout: u16,
         count: Option<Reg>,
     ) -> Result<(), Trouble> {
-        let slots = i64::from(self.program.layouts[layout as usize].slots);
+        let program = self.program;
+        let element = &program.layouts[layout as usize];
+        let slots = i64::from(element.slots);
         let length = slots * count.map_or(1, |count| self.get(count));
         if !(0..=MAX_OBJECT_SLOTS).contains(&length) {
             return Err(Trouble::BadSize(length));
@@ -201,7 +205,15 @@ impl Execution<'_> {
             .filter(|object| object.name.made_by(self.thread))
             .count();
         let name = Name::fresh(self.thread, made);
+        let start = self.memory.words.len();
         self.memory.push_object(name, layout, length as usize);
+        if !element.defaults.is_empty() {
+            for words in self.memory.words[start..].chunks_mut(slots as usize) {
+                for &(offset, value) in &element.defaults {
+                    words[offset as usize] = value;
+                }
+            }
+        }
         self.set(to, word::heap(name, 0));
         Ok(())
     }

@@ -341,7 +341,7 @@ impl<'m> Execution<'m> {
             Op::InBounds { index, length } => {
                 in_bounds(self.get(index), length)?;
             }
-            Op::Offset { reg, index, stride } => self.offset(reg, index, stride)?,
+            Op::Offset { reg, index, layout } => self.offset(reg, index, layout)?,
             Op::GetLocal { to, base, offset } => {
                 self.set(to, self.get(base + self.get(offset) as Reg));
             }
@@ -503,6 +503,8 @@ impl<'m> Execution<'m> {
             if let Op::Call { to, .. } = call {
                 self.set(to, value);
             }
+            // What is left of the calling statement is no part of the last statement here.
+            self.new_statement = true;
             return Ok(next);
         }
         if self.thread == usize::MAX {

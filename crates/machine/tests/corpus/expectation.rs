@@ -173,7 +173,10 @@ fn mistakes_in_a_file_are_reported() {
         ("verdict = maybe\nraces = no", "no verdict"),
         ("verdict = violation\nraces = no", "contradict"),
         ("verdict = verified\nraces = no\nstates = 3", "only one of"),
-        ("verdict = verified\nraces = no\ncolour = red", "no key `colour`"),
+        (
+            "verdict = verified\nraces = no\ncolour = red",
+            "no key `colour`",
+        ),
         ("verdict = verified\nverdict = verified", "repeats"),
         ("verdict", "not `key = value`"),
     ] {

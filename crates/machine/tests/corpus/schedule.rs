@@ -17,24 +17,29 @@ pub(crate) fn verify(program: &Arc<Program>, violation: &Violation) -> Result<()
     let mut switches = 0;
     let mut running = None;
     let initial = machine.initial();
-    let end = replay(&mut machine, &initial, &violation.schedule, |_, replayed| {
-        let fails = match &violation.cause {
-            Cause::Fault { fault, .. } if replayed.number == last => Some(fault),
-            _ => None,
-        };
-        let fits = match (&replayed.step.status, fails) {
-            (Status::Moved, None) => true,
-            (Status::Failed(met), Some(fault)) => met == fault,
-            _ => false,
-        };
-        if !fits && complaint.is_none() {
-            let (number, status) = (replayed.number + 1, &replayed.step.status);
-            complaint = Some(format!("step {number} does not fit: {status:?}"));
-        }
-        let name = Some(replayed.thread_name);
-        switches += usize::from(running.is_some() && running != name);
-        running = name;
-    });
+    let end = replay(
+        &mut machine,
+        &initial,
+        &violation.schedule,
+        |_, replayed| {
+            let fails = match &violation.cause {
+                Cause::Fault { fault, .. } if replayed.number == last => Some(fault),
+                _ => None,
+            };
+            let fits = match (&replayed.step.status, fails) {
+                (Status::Moved, None) => true,
+                (Status::Failed(met), Some(fault)) => met == fault,
+                _ => false,
+            };
+            if !fits && complaint.is_none() {
+                let (number, status) = (replayed.number + 1, &replayed.step.status);
+                complaint = Some(format!("step {number} does not fit: {status:?}"));
+            }
+            let name = Some(replayed.thread_name);
+            switches += usize::from(running.is_some() && running != name);
+            running = name;
+        },
+    );
     if let Some(complaint) = complaint {
         return Err(complaint);
     }

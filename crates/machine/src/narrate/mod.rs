@@ -1,7 +1,9 @@
 //! Executions in words: what each step did, for people.
 
+mod phrases;
+
 use raddle_explore::{
-    Access, AccessKind, Choice, Fault, Move, Place, Status, Step, SyncOp, System, ThreadId,
+    Access, AccessKind, Choice, Fault, Move, Place, Status, Step, System, ThreadId,
 };
 use raddle_lang::Span;
 use raddle_lang::hir::Type;
@@ -9,7 +11,6 @@ use raddle_report::story::{Change, Event, Note, Spot};
 
 use crate::machine::Machine;
 use crate::names::Names;
-use crate::op::Op;
 use crate::state::{Phase, State};
 use crate::word;
 
@@ -374,205 +375,6 @@ impl Narrator {
             holds.push(format!("{name} (reading)"));
         }
         holds
-    }
-
-    fn action(&self, step_move: Move, place: Place, step: &Step<State>) -> String {
-        let thread = step_move.thread.index();
-        if step.footprint.is_empty() {
-            return self.silent_action(step_move, place);
-        }
-        let mut phrases: Vec<String> = Vec::new();
-        for access in &step.footprint {
-            let phrase = self.phrase(access, thread, step);
-            if phrases.last() != Some(&phrase) {
-                phrases.push(phrase);
-            }
-        }
-        if phrases.len() > 6 {
-            let more = phrases.len() - 5;
-            phrases.truncate(5);
-            phrases.push(format!("and {more} more"));
-        }
-        phrases.join(", ")
-    }
-
-    /// A step that touches nothing shared.
-    fn silent_action(&self, step_move: Move, place: Place) -> String {
-        let program = self.machine.program();
-        let pick = step_move.choice.0;
-        match program.code[place.0 as usize] {
-            Op::ChooseBelow { below: 2, .. }
-                if program.source().snippet(program.span(place)) == "*" =>
-            {
-                format!("chooses {}", pick == 1)
-            }
-            Op::ChooseBelow { below, .. } => format!("chooses block {} of {below}", pick + 1),
-            Op::Choose { low, .. } => {
-                let frames = program.frames(&self.state, step_move.thread.index());
-                let low = frames
-                    .first()
-                    .map_or(0, |(_, registers)| registers[low as usize]);
-                format!("chooses {}", low + pick as i64)
-            }
-            Op::Yield => "yields".into(),
-            Op::AtomicBegin => "atomically".into(),
-            _ => "runs local code".into(),
-        }
-    }
-
-    fn phrase(&self, access: &Access, thread: usize, step: &Step<State>) -> String {
-        let program = self.machine.program();
-        let reference = reference_of(access);
-        let named_in = if program.cell_of(&self.state, reference).is_some() {
-            &self.state
-        } else {
-            &step.after
-        };
-        let name = program.name_of(named_in, &self.names, reference);
-        let value_in = |state: &State| {
-            let cell = program.cell_of(state, reference)?;
-            let leaf = program.leaf_at(state, &self.names, cell)?;
-            let slots = program.hir.slots(leaf.ty) as usize;
-            let words = state.words.get(leaf.offset..leaf.offset + slots)?;
-            Some(program.show(state, &self.names, leaf.ty, words))
-        };
-        let value = |state| value_in(state).map_or(String::new(), |value| format!(" = {value}"));
-        let op = program.code[access.place.0 as usize];
-        match (access.kind, op) {
-            (AccessKind::Sync(sync), _) => self.sync_phrase(sync, access, &name, thread, step),
-            (_, Op::Cas { .. }) if access.writes => {
-                format!("compares and swaps {name}{}", value(&step.after))
-            }
-            (_, Op::Cas { .. }) => format!("fails to swap {name}{}", value(&self.state)),
-            (_, Op::Update { .. } | Op::Swap { .. }) => {
-                format!("updates {name}{}", value(&step.after))
-            }
-            _ if access.writes => format!("writes {name}{}", value(&step.after)),
-            _ => format!("reads {name}{}", value(&self.state)),
-        }
-    }
-
-    fn sync_phrase(
-        &self,
-        sync: SyncOp,
-        access: &Access,
-        name: &str,
-        thread: usize,
-        step: &Step<State>,
-    ) -> String {
-        match sync {
-            SyncOp::Acquire => format!("locks {name}"),
-            SyncOp::Release => format!("unlocks {name}"),
-            SyncOp::AcquireShared => format!("locks {name} for reading"),
-            SyncOp::ReleaseShared => format!("unlocks {name} (reading)"),
-            SyncOp::Try => {
-                let looks = matches!(
-                    self.machine.program().code[access.place.0 as usize],
-                    Op::Len { .. }
-                );
-                match (looks, access.writes) {
-                    (true, _) => format!("looks at {name}"),
-                    (_, true) => format!("tries {name} and succeeds"),
-                    (_, false) => format!("tries {name} and fails"),
-                }
-            }
-            SyncOp::Wait => format!("waits on {name}"),
-            SyncOp::Notify => {
-                let woken: Vec<&str> = (0..self.state.threads.len())
-                    .filter(|other| {
-                        self.state.phase(*other) == Phase::Waiting
-                            && step.after.phase(*other) == Phase::Notified
-                    })
-                    .map(|other| self.names.threads[other].as_str())
-                    .collect();
-                match woken.as_slice() {
-                    [] => format!("notifies {name}: nobody waits"),
-                    woken => format!("notifies {name}: wakes {}", woken.join(", ")),
-                }
-            }
-            SyncOp::Resume if access.writes => format!("takes {name} again"),
-            SyncOp::Resume => "wakes up".into(),
-            SyncOp::Down => format!("decrements {name}"),
-            SyncOp::Up => format!("increments {name}"),
-            SyncOp::Send => match self.machine.program().code[access.place.0 as usize] {
-                Op::Handoff { .. } => format!("has handed over its message on {name}"),
-                _ => format!("sends to {name}"),
-            },
-            SyncOp::Receive => format!("receives from {name}"),
-            SyncOp::Spawn => "starts a thread".into(),
-            SyncOp::Join => format!("joins {name}"),
-            SyncOp::Exit => format!("{} ends", self.names.threads[thread]),
-            SyncOp::Free => {
-                let object = name.split('.').next().unwrap_or(name);
-                format!("frees {object}")
-            }
-        }
-    }
-
-    /// What an access that has not happened yet would do.
-    #[must_use]
-    pub fn about_to(&self, access: &Access) -> String {
-        let program = self.machine.program();
-        let name = program.name_of(&self.state, &self.names, reference_of(access));
-        match access.writes {
-            true => format!("is about to write {name}"),
-            false => format!("is about to read {name}"),
-        }
-    }
-
-    /// What a blocked thread waits for.
-    #[must_use]
-    pub fn waiting(&mut self, thread: ThreadId) -> Note {
-        let mut step = Step::default();
-        let place = self.machine.place(&self.state, thread);
-        self.machine
-            .step(&self.state, thread, Choice::FIRST, &mut step);
-        Note {
-            thread: Some(self.lane(thread)),
-            at: self.statement_spot(place),
-            text: self.waits_for(&step),
-        }
-    }
-
-    fn waits_for(&self, step: &Step<State>) -> String {
-        let program = self.machine.program();
-        let Some(last) = step.footprint.last() else {
-            return "waits for ever".into();
-        };
-        let reference = reference_of(last);
-        let name = program.name_of(&self.state, &self.names, reference);
-        let holder = program.cell_of(&self.state, reference).and_then(|cell| {
-            let leaf = program.leaf_at(&self.state, &self.names, cell)?;
-            let slots = program.hir.slots(leaf.ty) as usize;
-            let words = &self.state.words[leaf.offset..leaf.offset + slots];
-            let shown = program.show(&self.state, &self.names, leaf.ty, words);
-            matches!(leaf.ty, Type::Mutex { .. } | Type::RwLock).then_some(shown)
-        });
-        let held = holder.map_or(String::new(), |holder| format!(", {holder}"));
-        match last.kind {
-            AccessKind::Sync(SyncOp::Resume) if step.footprint.len() == 1 => {
-                format!("waits to be notified on {name}")
-            }
-            AccessKind::Sync(SyncOp::Resume) => format!("was notified, waits for {name}{held}"),
-            AccessKind::Sync(SyncOp::Down) => format!("waits for {name} to be incremented"),
-            AccessKind::Sync(SyncOp::Send) => match program.code[last.place.0 as usize] {
-                Op::Handoff { .. } => format!("waits for a receiver on {name}"),
-                _ => format!("waits for room in {name}"),
-            },
-            AccessKind::Sync(SyncOp::Receive) => format!("waits for a message on {name}"),
-            AccessKind::Sync(SyncOp::Join) => format!("waits for {name} to end"),
-            AccessKind::Sync(_) => format!("waits for {name}{held}"),
-            AccessKind::Plain | AccessKind::Atomic => {
-                let mut names: Vec<String> = Vec::new();
-                for access in &step.footprint {
-                    let name = program.name_of(&self.state, &self.names, reference_of(access));
-                    if !names.contains(&name) {
-                        names.push(name);
-                    }
-                }
-                format!("waits for {} to change", names.join(", "))
-            }
-        }
     }
 }
 
