@@ -312,8 +312,11 @@ fn first_line(text: &str) -> String {
 
 fn text(args: &Check, program: &Program, findings: &Findings, terminal: Terminal) -> String {
     let mut text = String::new();
-    for (_, story) in &findings.stories {
-        text += &lanes::render(story, &terminal.lanes());
+    for (kind, story) in &findings.stories {
+        text += &match kind {
+            ViolationKind::Goal => lanes::render_ending(story, &terminal.lanes()),
+            _ => lanes::render(story, &terminal.lanes()),
+        };
         text += "\n";
     }
     if terminal.is_quiet() {
@@ -365,7 +368,7 @@ fn summary(args: &Check, findings: &Findings, terminal: Terminal) -> String {
         number(statistics.states),
         number(transitions(args, outcome)),
         number(statistics.max_depth),
-        duration(statistics.elapsed),
+        time(args, outcome),
         outcome.reduction,
         args.search.name(),
     );
@@ -380,6 +383,15 @@ fn summary(args: &Check, findings: &Findings, terminal: Terminal) -> String {
         );
     }
     line
+}
+
+/// The time that the search took.
+fn time(args: &Check, outcome: &Outcome) -> String {
+    let time = duration(outcome.statistics.elapsed);
+    match args.output.ascii {
+        true => time.replace('µ', "u"),
+        false => time,
+    }
 }
 
 fn statistics_table(args: &Check, outcome: &Outcome) -> String {
@@ -403,7 +415,7 @@ fn statistics_table(args: &Check, outcome: &Outcome) -> String {
             "peak memory",
             memory::peak_bytes().map_or_else(|| "unknown".into(), bytes),
         ),
-        ("time", duration(statistics.elapsed)),
+        ("time", time(args, outcome)),
         (
             "states per second",
             number((statistics.states as f64 / seconds) as u64),

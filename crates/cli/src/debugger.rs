@@ -1,18 +1,17 @@
 //! `raddle replay --interactive`: through a counterexample by hand.
 
-use std::io::{self, BufRead};
-
 use raddle_machine::narrate::{Narrator, Told};
 use raddle_report::lanes;
 use raddle_report::story::{Ending, Event, Story};
 use raddle_report::style::Role;
 
+use crate::keys::Input;
 use crate::replay::Traced;
 use crate::terminal::{Terminal, print};
 
 const HELP: &str = "\
-n, Enter     the next step
-b            one step back
+n, Enter     the next step (on a terminal, also Space and the right arrow)
+b            one step back (also the left arrow)
 t THREAD     on to the next step of a thread (its name, or the start of it)
 p NAME       the value of a variable (and of its parts)
 v            all variables
@@ -55,16 +54,13 @@ impl<'t> Debugger<'t> {
             self.story.steps.len(),
             self.story.threads.len()
         ));
-        let stdin = io::stdin();
-        let mut line = String::new();
+        let mut input = Input::new();
         loop {
             self.prompt();
-            line.clear();
-            match stdin.lock().read_line(&mut line) {
-                Ok(0) | Err(_) => return print("\n"),
-                Ok(_) => {}
-            }
-            if let Next::Leave = self.obey(line.trim()) {
+            let Some(command) = input.command() else {
+                return print("\n");
+            };
+            if let Next::Leave = self.obey(command.trim()) {
                 return;
             }
         }
@@ -203,12 +199,7 @@ impl<'t> Debugger<'t> {
     }
 
     fn show_end(&self) {
-        let ending = Story {
-            threads: self.story.threads.clone(),
-            steps: Vec::new(),
-            ending: self.story.ending.clone(),
-        };
-        print(&lanes::render(&ending, &self.terminal.lanes()));
+        print(&lanes::render_ending(self.story, &self.terminal.lanes()));
     }
 
     fn show_variables(&mut self, name: &str) {

@@ -4,6 +4,7 @@ mod args;
 mod check;
 mod debugger;
 mod format;
+mod keys;
 mod load;
 mod memory;
 mod progress;

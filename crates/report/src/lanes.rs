@@ -110,6 +110,31 @@ impl Default for Options {
 /// ```
 #[must_use]
 pub fn render(story: &Story, options: &Options) -> String {
+    let (mut page, glyphs) = blank_page(options);
+    let script = Script::new(story, options.max_steps, glyphs);
+    caption(&mut page, story, glyphs);
+    if !script.is_empty() {
+        page.end_line();
+        let layout = Layout::new(story, &script, page.width(), glyphs);
+        match &layout.columns {
+            Columns::Lanes(lanes) => draw::draw(&mut page, &script, &layout, lanes),
+            Columns::List(list) => list::draw(&mut page, story, &script, &layout, list),
+        }
+    }
+    ending::draw(&mut page, story);
+    page.finish()
+}
+
+/// Only how a story ends: the message and the remarks. Also for what has no story, such as
+/// a goal that no execution reaches.
+#[must_use]
+pub fn render_ending(story: &Story, options: &Options) -> String {
+    let (mut page, _) = blank_page(options);
+    ending::draw(&mut page, story);
+    page.finish().trim_start_matches('\n').to_owned()
+}
+
+fn blank_page(options: &Options) -> (Canvas, &'static Glyphs) {
     let palette = if options.colour {
         Palette::coloured()
     } else {
@@ -120,21 +145,10 @@ pub fn render(story: &Story, options: &Options) -> String {
     } else {
         &canvas::UNICODE
     };
-    let width = options.width.max(LEAST_WIDTH);
-    let mut page = Canvas::new(width, palette, glyphs);
-
-    let script = Script::new(story, options.max_steps, glyphs);
-    caption(&mut page, story, glyphs);
-    if !script.is_empty() {
-        page.end_line();
-        let layout = Layout::new(story, &script, width, glyphs);
-        match &layout.columns {
-            Columns::Lanes(lanes) => draw::draw(&mut page, &script, &layout, lanes),
-            Columns::List(list) => list::draw(&mut page, story, &script, &layout, list),
-        }
-    }
-    ending::draw(&mut page, story);
-    page.finish()
+    (
+        Canvas::new(options.width.max(LEAST_WIDTH), palette, glyphs),
+        glyphs,
+    )
 }
 
 /// What there is to see.

@@ -9,7 +9,7 @@ use crate::property::{Property, PropertySet};
 use crate::reduction::{
     BlockedThread, Effort, End, PendingAccess, Reduction, Visitor, for_each_race,
 };
-use crate::system::{Status, Step, System, ThreadId};
+use crate::system::{Choice, Move, Status, Step, System, ThreadId};
 
 /// One step of every thread, with every choice.
 pub struct Full<S: System> {
@@ -54,11 +54,13 @@ impl<S: System> Reduction<S> for Full<S> {
         for position in 0..system.thread_count(state) {
             let thread = ThreadId(position as u32);
             let mut alternatives = Alternatives::default();
-            system.for_each_step(
-                state,
-                thread,
-                &mut self.step,
-                |system, taken, step| match &step.status {
+            let mut next = Some(Choice::FIRST);
+            while let Some(choice) = next {
+                let step = &mut self.step;
+                let taken = Move { thread, choice };
+                system.step(state, thread, choice, step);
+                next = step.next_choice;
+                match &step.status {
                     Status::Ended => effort.ended_steps += 1,
                     Status::Blocked { assumption } => {
                         effort.blocked_steps += 1;
@@ -80,8 +82,12 @@ impl<S: System> Reduction<S> for Full<S> {
                             visitor.successor(system, &[taken], &step.after);
                         }
                     }
-                },
-            );
+                }
+                // A choice can have billions of alternatives.
+                if next.is_some() && visitor.interrupted() {
+                    return effort;
+                }
+            }
             stuck &= !alternatives.enabled;
             // Only looked at if nobody is enabled.
             if alternatives.blocked {

@@ -153,7 +153,13 @@ impl<'a> Checker<'a> {
             Kind::Block(block) => StatementKind::Block(self.block(&block.statements)),
             Kind::Declare(variables) => {
                 for variable in variables {
-                    self.local_variable(variable, out);
+                    // Of several, each is a statement of its own.
+                    let span = if variables.len() == 1 {
+                        span
+                    } else {
+                        variable.span
+                    };
+                    self.local_variable(variable, span, out);
                 }
                 return;
             }
@@ -462,7 +468,12 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn local_variable(&mut self, variable: &'a ast::Variable, out: &mut Vec<Statement>) {
+    fn local_variable(
+        &mut self,
+        variable: &'a ast::Variable,
+        span: Span,
+        out: &mut Vec<Statement>,
+    ) {
         let ty = self.variable_type(variable, Role::Local);
         if let Some(discipline) = variable.disciplines.first() {
             let span = match discipline {
@@ -483,7 +494,7 @@ impl<'a> Checker<'a> {
         let local = self.declare_local(&variable.name, ty);
         out.push(Statement {
             kind: StatementKind::Declare { local, init },
-            span: variable.span,
+            span,
         });
     }
 

@@ -183,7 +183,7 @@ impl Narrator {
         if self.state.phase(thread.index()) == Phase::Ended {
             return None;
         }
-        Some(self.spot_of(self.machine.place(&self.state, thread)))
+        Some(self.statement_spot(self.machine.place(&self.state, thread)))
     }
 
     /// Takes a step.

@@ -1,0 +1,156 @@
+//! `raddle check`: verdicts, exit codes, and what selects them.
+
+use crate::support::{Folder, raddle, raddle_reading};
+
+const VERIFIED: &str = "corpus/classics/peterson.rad";
+
+#[test]
+fn verified_is_zero() {
+    raddle(&["check", VERIFIED])
+        .exits(0)
+        .complains_not()
+        .says(&["verified: 72 states, 144 transitions"]);
+}
+
+#[test]
+fn a_violation_is_one() {
+    raddle(&["check", "examples/bank.rad"]).exits(1);
+}
+
+#[test]
+fn what_can_not_be_checked_is_two() {
+    for (arguments, complaint) in [
+        (&["check", "no/such.rad"][..], "can not read no/such.rad"),
+        (&["check", "docs"], "can not read docs"),
+        (&["check", VERIFIED, "--reduction", "x"], "there are: full"),
+        (&["check", VERIFIED, "--property", "x"], "no such property"),
+        (&["check", VERIFIED, "--max-states", "0"], "more than zero"),
+        (&["check", VERIFIED, "--timeout", "soon"], "such as 30s"),
+        (&["check", VERIFIED, "--trace", "no/such/file"], ""),
+        (&["check"], "<FILE>"),
+        (&["chekc"], "check"),
+        (&[], "Usage"),
+    ] {
+        if arguments.contains(&"--trace") {
+            // Nothing is written without a counterexample.
+            raddle(arguments).exits(0).complains(&["was not written"]);
+        } else {
+            let said = raddle(arguments).exits(2).complains(&[complaint]);
+            assert_eq!(said.stdout, "", "{arguments:?}");
+        }
+    }
+    let trace = ["check", "examples/bank.rad", "--trace", "no/such/file"];
+    raddle(&trace).exits(2).complains(&["can not write"]);
+}
+
+#[test]
+fn bytes_that_are_no_text_are_no_program() {
+    let folder = Folder::new("no-text");
+    let path = folder.path("binary.rad");
+    std::fs::write(&path, [0xff, 0xfe, 0]).unwrap();
+    raddle(&["check", &path])
+        .exits(2)
+        .complains(&["not text in UTF-8"]);
+}
+
+#[test]
+fn the_program_can_come_from_standard_input() {
+    let bank = std::fs::read_to_string(crate::support::root().join("examples/bank.rad")).unwrap();
+    raddle_reading(&["check", "-"], &bank)
+        .exits(1)
+        .says(&["<stdin>:17:9"]);
+    raddle_reading(&["check", "-"], "").exits(2);
+}
+
+#[test]
+fn all_violations_are_found_on_request() {
+    let program = "int x;
+        void a() { x = 1; assert(x == 1, \"first\"); }
+        void b() { x = 2; assert(x == 2, \"second\"); }
+        run a() || b();";
+    let said = raddle_reading(&["check", "-"], program).exits(1);
+    assert_eq!(said.stdout.matches("error: ").count(), 1);
+    let said = raddle_reading(&["check", "-", "--all"], program).exits(1);
+    assert_eq!(said.stdout.matches("error: ").count(), 2);
+    said.says(&["first", "second", "\n2 violations: "]);
+}
+
+#[test]
+fn only_the_properties_that_are_asked_for_are_checked() {
+    let program = "int x; mutex m;
+        void a() { x = 1; lock(m); lock(m); }
+        void b() { assert(load(x) == 0); x = 0; }
+        invariant x == 0;
+        run a() || b();";
+    for (property, message) in [
+        ("assertion", "assertion failed"),
+        ("assertions", "assertion failed"),
+        ("deadlock", "deadlock: "),
+        ("race", "data race: "),
+        ("invariant", "invariant violated"),
+    ] {
+        let arguments = ["check", "-", "--all", "--property", property];
+        let said = raddle_reading(&arguments, program).exits(1);
+        assert_eq!(said.stdout.matches("error: ").count(), 1, "{property}");
+        said.says(&[message]);
+    }
+    raddle_reading(&["check", "-", "--property", "runtime"], program).exits(0);
+    let arguments = ["check", "-", "--all", "--property", "all"];
+    raddle_reading(&arguments, program).exits(1).says(&[
+        "assertion failed",
+        "deadlock: ",
+        "data race: ",
+        "invariant violated",
+    ]);
+    let arguments = ["check", "-", "--all", "--property", "race,deadlock"];
+    raddle_reading(&arguments, program).exits(1).says(&[
+        "deadlock: ",
+        "data race: ",
+        "\n2 violations",
+    ]);
+}
+
+#[test]
+fn every_order_finds_the_violation() {
+    for order in ["bfs", "dfs", "switches"] {
+        raddle(&["check", "examples/bank.rad", "--search", order])
+            .exits(1)
+            .says(&["the account is overdrawn", &format!("(full, {order})")]);
+    }
+}
+
+#[test]
+fn statements_can_be_steps() {
+    // The lost update needs a switch inside of a statement.
+    let program = "int x; void w() { x++; }
+        void main() { thread t = spawn w(); w(); join(t); assert(x == 2); }";
+    raddle_reading(&["check", "-"], program).exits(1);
+    let arguments = ["check", "-", "--granularity", "statement"];
+    raddle_reading(&arguments, program).exits(0);
+}
+
+#[test]
+fn statistics_are_printed_on_request() {
+    raddle(&["check", VERIFIED, "--stats"]).exits(0).says(&[
+        "blocked steps",
+        "terminated ends",
+        "bytes per state",
+        "states per second",
+    ]);
+}
+
+#[test]
+fn quiet_says_nothing_but_the_counterexample() {
+    let said = raddle(&["check", VERIFIED, "--quiet"]).exits(0);
+    assert_eq!((said.stdout.as_str(), said.stderr.as_str()), ("", ""));
+    let said = raddle(&["check", "examples/bank.rad", "-q"]).exits(1);
+    assert!(!said.stdout.contains("violation:"));
+}
+
+#[test]
+fn what_is_never_reached_is_a_warning() {
+    let program = "int x; void main() { if (x == 1) x = 2; }";
+    raddle_reading(&["check", "-"], program)
+        .exits(0)
+        .says(&["warning: never reached: <stdin>:1:34: x = 2;"]);
+}

@@ -1,0 +1,211 @@
+//! `--format json`: one object on standard output, whatever happens.
+
+use serde_json::Value;
+
+use crate::support::{Folder, raddle, raddle_reading};
+
+/// The fields of every report, in their order.
+const FIELDS: [&str; 17] = [
+    "version",
+    "verdict",
+    "reason",
+    "file",
+    "reduction",
+    "search",
+    "granularity",
+    "properties",
+    "states",
+    "transitions",
+    "depth",
+    "seconds",
+    "peak_memory_bytes",
+    "statistics",
+    "violations",
+    "unreached",
+    "diagnostics",
+];
+
+#[track_caller]
+fn has_all_fields(report: &Value) {
+    let fields: Vec<_> = report.as_object().unwrap().keys().collect();
+    assert_eq!(fields, FIELDS);
+    assert_eq!(report["version"], 1);
+}
+
+#[test]
+fn a_check_is_a_report() {
+    let said = raddle(&["check", "examples/bank.rad", "--format", "json"]);
+    let report = said.exits(1).complains_not().json();
+    has_all_fields(&report);
+    assert_eq!(report["verdict"], "violation");
+    assert_eq!(report["reason"], Value::Null);
+    assert_eq!(report["file"], "examples/bank.rad");
+    assert_eq!(report["reduction"], "full");
+    assert_eq!(report["search"], "bfs");
+    assert_eq!(report["granularity"], "access");
+    assert_eq!(report["properties"].as_array().unwrap().len(), 4);
+    assert!(report["states"].as_u64() > Some(0) && report["transitions"].as_u64() > Some(0));
+
+    let [violation] = report["violations"].as_array().unwrap().as_slice() else {
+        panic!("{report}");
+    };
+    assert_eq!(violation["kind"], "assertion");
+    assert_eq!(
+        violation["message"],
+        "assertion failed: the account is overdrawn"
+    );
+    assert_eq!(violation["line"], 17);
+    assert_eq!(violation["thread"], "withdraw#1");
+    assert_eq!(violation["switches"], 2);
+    let steps = violation["trace"]["steps"].as_array().unwrap();
+    assert_eq!(steps.len(), 15);
+    for field in [
+        "thread", "file", "line", "column", "text", "action", "changes", "holds",
+    ] {
+        assert!(steps[0].get(field).is_some(), "{field}");
+    }
+}
+
+#[test]
+fn kinds_of_violations_are_named() {
+    let invariant = "int x; invariant x == 0; void main() { x = 1; }";
+    let goal = "int x; void main() { if (x == 1) reach; }";
+    let race = "int x; void w() { x = 1; } run w()[2];";
+    let deadlock = "mutex m; void main() { lock(m); lock(m); }";
+    let runtime = "int x; void main() { x = 1 / x; }";
+    for (program, property, kind) in [
+        (invariant, "invariant", "invariant"),
+        (goal, "assertion", "goal"),
+        (race, "race", "race"),
+        (deadlock, "deadlock", "deadlock"),
+        (runtime, "runtime", "runtime"),
+    ] {
+        let arguments = ["check", "-", "--format", "json", "--property", property];
+        let report = raddle_reading(&arguments, program).exits(1).json();
+        has_all_fields(&report);
+        assert_eq!(report["violations"][0]["kind"], kind);
+    }
+}
+
+#[test]
+fn errors_are_reports_too() {
+    let folder = Folder::new("json-errors");
+    let broken = folder.write("broken.rad", "int x\nvoid main() { x = 1; }");
+    let garbage = folder.write("garbage.json", "garbage");
+    let bank = "examples/bank.rad";
+    for (arguments, reason) in [
+        (&["check", "no/such.rad"][..], "can not read"),
+        (&["check", &broken], "has an error"),
+        (&["check", bank, "--reduction", "x"], "no reduction `x`"),
+        (&["check", bank, "--trace", "no/such/file"], "can not write"),
+        (&["run", "no/such.rad"], "can not read"),
+        (&["run", &broken], "has an error"),
+        (&["replay", "no/such.json"], "can not read"),
+        (&["replay", &garbage], "not JSON"),
+    ] {
+        let said = raddle(&[arguments, &["--format", "json"]].concat()).exits(2);
+        let report = said.json();
+        has_all_fields(&report);
+        assert_eq!(report["verdict"], "error", "{arguments:?}");
+        assert!(
+            report["reason"].as_str().unwrap().contains(reason),
+            "{report}"
+        );
+        assert!(
+            said.stderr.contains(reason),
+            "{arguments:?}: {}",
+            said.stderr
+        );
+        let diagnostics = report["diagnostics"].as_array().unwrap();
+        assert_eq!(
+            diagnostics.is_empty(),
+            !arguments.contains(&broken.as_str())
+        );
+    }
+}
+
+#[test]
+fn diagnostics_are_in_the_report_and_on_standard_error() {
+    let program = "mutex m; void main() { try_lock(m); }";
+    let said = raddle_reading(&["check", "-", "--format", "json"], program).exits(0);
+    let report = said.json();
+    let diagnostic = &report["diagnostics"][0];
+    assert_eq!(diagnostic["severity"], "warning");
+    assert_eq!(
+        (&diagnostic["line"], &diagnostic["column"]),
+        (&1.into(), &24.into())
+    );
+    said.complains(&["warning: the result of `try_lock` is not used"]);
+}
+
+#[test]
+fn a_run_is_a_report() {
+    let arguments = [
+        "run",
+        "examples/bank.rad",
+        "--seed",
+        "1",
+        "--format",
+        "json",
+    ];
+    let report = raddle(&arguments).json();
+    has_all_fields(&report);
+    assert_eq!(report["search"], "random, seed 1");
+    assert_eq!(report, raddle(&arguments).json());
+}
+
+#[test]
+fn a_replay_is_a_report() {
+    let folder = Folder::new("json-replay");
+    let trace = folder.path("trace.json");
+    let check = [
+        "check",
+        "examples/bank.rad",
+        "--trace",
+        &trace,
+        "--format",
+        "json",
+    ];
+    let checked = raddle(&check).exits(1).json();
+    let replayed = raddle(&["replay", &trace, "--format", "json"])
+        .exits(1)
+        .json();
+    has_all_fields(&replayed);
+    assert_eq!(replayed["search"], "replay");
+    assert_eq!(replayed["violations"], checked["violations"]);
+}
+
+#[test]
+fn replaying_a_program_with_errors_says_so() {
+    let folder = Folder::new("json-replay-broken");
+    let program = folder.write("p.rad", "void main() { assert(false); }");
+    let trace = folder.path("trace.json");
+    raddle(&["check", &program, "--trace", &trace]).exits(1);
+    folder.write("p.rad", "void main() { assert(false) }");
+    let said = raddle(&["replay", &trace, "--format", "json"]).exits(2);
+    let report = said.json();
+    assert!(report["reason"].as_str().unwrap().contains("has an error"));
+    assert_eq!(report["diagnostics"].as_array().unwrap().len(), 1);
+    assert_eq!(said.stderr.matches("has an error").count(), 1);
+}
+
+#[test]
+fn formatting_is_a_list_of_files() {
+    let folder = Folder::new("json-fmt");
+    let good = folder.write("good.rad", "int x;\n");
+    let ugly = folder.write("ugly.rad", "int   x ;");
+    let broken = folder.write("broken.rad", "int x");
+    let check = ["fmt", "--check", &good, &ugly, "--format", "json"];
+    let report = raddle(&check).exits(1).json();
+    assert_eq!(report["version"], 1);
+    assert_eq!(report["files"][0]["status"], "unchanged");
+    assert_eq!(report["files"][1]["status"], "would change");
+    assert_eq!(report["files"][1]["file"], ugly);
+
+    let said = raddle(&["fmt", &ugly, &broken, "--format", "json"]).exits(2);
+    let report = said.json();
+    assert_eq!(report["files"][0]["status"], "changed");
+    assert_eq!(report["files"][1]["status"], "error");
+    assert!(report["files"][1]["reason"].is_string());
+    assert!(said.stderr.contains("can not be formatted"));
+}

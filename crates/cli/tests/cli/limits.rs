@@ -1,0 +1,79 @@
+//! Searches that prove nothing.
+
+use crate::support::{ENDLESS, raddle_reading};
+
+/// No test waits or takes memory for ever, even if the limit it is about fails.
+const GUARD: [&str; 2] = ["--max-states", "3M"];
+
+fn check(options: &[&str], program: &str) -> crate::support::Said {
+    let arguments = [&["check", "-"], options].concat();
+    raddle_reading(&arguments, program)
+}
+
+#[test]
+fn each_limit_is_inconclusive() {
+    for (limit, value, reason) in [
+        ("--max-states", "100", "the limit on states was reached"),
+        ("--max-depth", "5", "the limit on depth was reached"),
+        ("--timeout", "50ms", "the limit on time was reached"),
+        ("--max-memory", "1M", "the limit on memory was reached"),
+    ] {
+        for order in ["bfs", "dfs", "switches"] {
+            let mut options = vec![limit, value, "--search", order];
+            if limit != "--max-states" {
+                options.extend(GUARD);
+            }
+            check(&options, ENDLESS)
+                .exits(3)
+                .says(&["inconclusive: ", reason]);
+            options.extend(["--format", "json"]);
+            let report = check(&options, ENDLESS).exits(3).json();
+            assert_eq!(report["verdict"], "inconclusive");
+            assert_eq!(report["reason"], reason);
+        }
+    }
+}
+
+#[test]
+fn a_limit_that_is_not_reached_changes_nothing() {
+    let options = [
+        "--max-states",
+        "1k",
+        "--timeout",
+        "1m",
+        "--max-memory",
+        "1G",
+    ];
+    check(&options, "int x; void main() { x = 1; }")
+        .exits(0)
+        .says(&["verified: 2 states"]);
+}
+
+#[test]
+fn a_violation_within_the_limit_is_one() {
+    let program = "int x; void w() { while (true) x++; } void a() { assert(false); }
+        run w()[3] || a();";
+    check(&["--max-states", "1000"], program).exits(1);
+    check(&["--max-states", "1000", "--all"], program)
+        .exits(1)
+        .says(&["there may be more: the limit on states was reached"]);
+}
+
+#[test]
+fn a_vacuous_program_is_not_verified() {
+    let program = "int x; void main() { x = 1; assume(x == 2); assert(false); }";
+    check(&[], program).exits(3).says(&[
+        "inconclusive: ",
+        "vacuous: every execution was cut by an `assume`",
+    ]);
+    let report = check(&["--format", "json"], program).exits(3).json();
+    assert!(report["reason"].as_str().unwrap().contains("vacuous"));
+}
+
+#[test]
+fn ends_that_were_cut_are_counted() {
+    let program = "void main() { int n = choose(1..3); assume(n != 2); }";
+    check(&[], program)
+        .exits(0)
+        .says(&["verified: ", "1 ends of executions were cut by `assume`"]);
+}

@@ -1,0 +1,151 @@
+//! Colours, width, help, closed pipes and Ctrl-C.
+
+use crate::support::{ENDLESS, Folder, Said, command, raddle, violated_programs};
+
+const BANK: [&str; 2] = ["check", "examples/bank.rad"];
+
+#[test]
+fn colours_only_where_they_are_wanted() {
+    let coloured = |options: &[&str], no_color: &str| {
+        let arguments = [&BANK[..], options].concat();
+        let output = command(&arguments).env("NO_COLOR", no_color).output();
+        Said::from(output.unwrap()).stdout.contains('\x1b')
+    };
+    // Standard output is no terminal here.
+    assert!(!coloured(&[], ""));
+    assert!(!coloured(&["--colour", "auto"], ""));
+    assert!(!coloured(&["--colour", "never"], ""));
+    assert!(coloured(&["--colour", "always"], ""));
+    assert!(coloured(&["--color", "always"], "1"));
+    assert!(!coloured(&[], "1"));
+
+    let plain = raddle(&[&BANK[..], &["-q"]].concat()).stdout;
+    let coloured = raddle(&[&BANK[..], &["-q", "--colour", "always"]].concat()).stdout;
+    assert_eq!(plain, without_escapes(&coloured));
+}
+
+fn without_escapes(text: &str) -> String {
+    let mut parts = text.split("\x1b[");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |plain, part| {
+        plain + part.split_once('m').map_or(part, |(_, rest)| rest)
+    })
+}
+
+#[test]
+fn no_line_of_a_counterexample_is_longer_than_the_page() {
+    let mut problems = Vec::new();
+    for program in violated_programs() {
+        for width in ["80", "60"] {
+            let said = raddle(&["check", &program, "--all", "--quiet", "--width", width]);
+            if said.code != Some(1) {
+                problems.push(format!("{program}: {}", said.stderr));
+            }
+            // All programs are written in characters that are one column wide.
+            let widest = said.stdout.lines().map(|line| line.chars().count()).max();
+            if widest > width.parse().ok() {
+                problems.push(format!("{program}: {widest:?} columns of {width}"));
+            }
+        }
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+#[test]
+fn help_mentions_the_options() {
+    let general = ["--format", "--quiet", "--colour", "--ascii", "--width"];
+    for (name, options) in [
+        (
+            "check",
+            &[
+                "--reduction",
+                "--search",
+                "--granularity",
+                "--property",
+                "--all",
+                "--max-states",
+                "--max-depth",
+                "--max-memory",
+                "--timeout",
+                "--stats",
+                "--count-self-loops",
+                "--trace",
+            ][..],
+        ),
+        ("run", &["--seed", "--steps", "--granularity"]),
+        ("replay", &["--program", "--interactive"]),
+        ("fmt", &["--check"]),
+    ] {
+        raddle(&[name, "--help"])
+            .exits(0)
+            .says(options)
+            .says(&general);
+    }
+    raddle(&["--help"])
+        .exits(0)
+        .says(&[
+            "Checks multithreaded programs",
+            "check",
+            "run",
+            "replay",
+            "fmt",
+        ])
+        .says(&["Exit codes: 0 verified"]);
+    raddle(&["--version"]).exits(0).says(&["raddle 0"]);
+}
+
+#[test]
+fn a_closed_pipe_is_no_panic() {
+    let folder = Folder::new("closed-pipe");
+    let trace = folder.path("trace.json");
+    raddle(&[&BANK[..], &["--trace", &trace]].concat()).exits(1);
+    for (arguments, code) in [
+        (&BANK[..], 1),
+        (&["check", "examples/bank.rad", "--format", "json"], 1),
+        (&["run", "corpus/classics/burns.rad", "--seed", "1"], 0),
+        (&["replay", &trace], 1),
+        (&["replay", &trace, "--interactive"], 1),
+        (&["check", "--help"], 0),
+    ] {
+        let mut child = command(arguments).spawn().unwrap();
+        drop(child.stdout.take());
+        let said = Said::from(child.wait_with_output().unwrap());
+        assert!(!said.stderr.contains("panicked"), "{}", said.stderr);
+        assert_eq!(said.code, Some(code), "{arguments:?}");
+    }
+}
+
+/// Sends SIGINT as soon as the command is ready for it.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_interrupted_search_ends_with_its_numbers() {
+    let folder = Folder::new("interrupted");
+    let program = folder.write("endless.rad", ENDLESS);
+    // The limits are there in case that it can not be interrupted.
+    let guard = ["--max-states", "20M", "--timeout", "60s"];
+    let child = command(&[&["check", &program], &guard[..]].concat()).spawn();
+    let child = child.unwrap();
+    let status = format!("/proc/{}/status", child.id());
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    while !catches_interrupts(&status) {
+        assert!(std::time::Instant::now() < deadline, "there is no handler");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let kill = std::process::Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(kill.unwrap().success());
+    Said::from(child.wait_with_output().unwrap())
+        .exits(3)
+        .says(&["inconclusive: ", " states, ", "the search was cancelled"]);
+}
+
+/// Whether a process has a handler for SIGINT.
+#[cfg(target_os = "linux")]
+fn catches_interrupts(status: &str) -> bool {
+    const SIGINT: u64 = 2;
+    let status = std::fs::read_to_string(status).expect("the process runs");
+    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    let caught = caught.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    caught.is_some_and(|mask| mask & (1 << (SIGINT - 1)) != 0)
+}
