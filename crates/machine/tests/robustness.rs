@@ -124,7 +124,7 @@ fn tell(program: &Arc<Program>, granularity: Granularity, outcome: &Outcome) {
         for lane in 0..narrator.threads().len() {
             let _ = narrator.whereabouts(lane);
         }
-        for &place in violation.places() {
+        for place in violation.places() {
             let _ = (narrator.spot_of(place), narrator.statement_spot(place));
         }
     }
