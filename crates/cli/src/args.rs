@@ -48,7 +48,7 @@ pub(crate) struct Check {
     pub(crate) step: Steps,
 
     /// The properties to check, separated by commas: assertion, runtime, deadlock,
-    /// invariant, race, or `all`. [default: all but race]
+    /// invariant, goal, race, or `all`. [default: all but race]
     #[arg(long, value_name = "LIST", value_parser = property, value_delimiter = ',')]
     pub(crate) property: Vec<PropertyArg>,
 
@@ -86,6 +86,9 @@ pub(crate) struct Check {
     pub(crate) trace: Option<PathBuf>,
 
     #[command(flatten)]
+    pub(crate) drawing: Drawing,
+
+    #[command(flatten)]
     pub(crate) output: Output,
 }
 
@@ -106,6 +109,9 @@ pub(crate) struct Run {
     pub(crate) step: Steps,
 
     #[command(flatten)]
+    pub(crate) drawing: Drawing,
+
+    #[command(flatten)]
     pub(crate) output: Output,
 }
 
@@ -121,6 +127,9 @@ pub(crate) struct Replay {
     /// Step through it by hand.
     #[arg(long, short)]
     pub(crate) interactive: bool,
+
+    #[command(flatten)]
+    pub(crate) drawing: Drawing,
 
     #[command(flatten)]
     pub(crate) output: Output,
@@ -162,7 +171,11 @@ pub(crate) struct Output {
     /// When to use colours (`NO_COLOR` is respected).
     #[arg(long, alias = "color", value_enum, default_value_t = Colour::Auto, value_name = "WHEN")]
     pub(crate) colour: Colour,
+}
 
+/// How to draw executions.
+#[derive(Args, Debug, Clone, Copy)]
+pub(crate) struct Drawing {
     /// Draw with ASCII characters only.
     #[arg(long)]
     pub(crate) ascii: bool,
@@ -255,7 +268,15 @@ pub(crate) enum SelfLoops {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum PropertyArg {
     All,
+    /// Goals are not looked for by the search: it tells afterwards what was never reached.
+    Goal,
     One(Property),
+}
+
+/// Whether goals that are never reached are to be reported.
+pub(crate) fn goals_wanted(words: &[PropertyArg]) -> bool {
+    let mentioned = |word: &PropertyArg| matches!(word, PropertyArg::All | PropertyArg::Goal);
+    words.is_empty() || words.iter().any(mentioned)
 }
 
 /// The set that the words stand for; the default if there are none.
@@ -267,6 +288,7 @@ pub(crate) fn properties(words: &[PropertyArg]) -> PropertySet {
         .iter()
         .fold(PropertySet::NONE, |set, word| match word {
             PropertyArg::All => PropertySet::ALL,
+            PropertyArg::Goal => set,
             PropertyArg::One(property) => set.with(*property),
         })
 }
@@ -276,6 +298,9 @@ fn property(text: &str) -> Result<PropertyArg, String> {
         return Ok(PropertyArg::All);
     }
     let singular = text.strip_suffix('s').unwrap_or(text);
+    if singular == "goal" {
+        return Ok(PropertyArg::Goal);
+    }
     Property::from_name(text)
         .or_else(|| Property::from_name(singular))
         .map(PropertyArg::One)
@@ -285,7 +310,7 @@ fn property(text: &str) -> Result<PropertyArg, String> {
                 .map(|property| property.name())
                 .collect();
             format!(
-                "there is no such property; there are: {}, all",
+                "there is no such property; there are: {}, goal, all",
                 names.join(", ")
             )
         })

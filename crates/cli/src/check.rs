@@ -13,7 +13,7 @@ use raddle_report::story::Story;
 use raddle_report::style::Role;
 use raddle_report::table::{bytes, duration, key_values, number};
 
-use crate::args::{Check, SelfLoops, properties};
+use crate::args::{Check, SelfLoops, goals_wanted, properties};
 use crate::load::{Loaded, load};
 use crate::progress::ProgressLine;
 use crate::terminal::{Terminal, complain, print};
@@ -56,7 +56,7 @@ fn explain(reason: Inconclusive) -> String {
 }
 
 pub(crate) fn check(args: &Check) -> Exit {
-    let terminal = Terminal::new(args.output);
+    let terminal = Terminal::new(args.output, args.drawing);
     let asked = properties(&args.property);
     let Some(reduction) = reductions::by_name::<Machine>(&args.reduction) else {
         let known: Vec<_> = reductions::all::<Machine>()
@@ -114,7 +114,7 @@ pub(crate) fn check(args: &Check) -> Exit {
 
 /// Reports a problem with the command line or the files it names.
 fn failed(args: &Check, problem: &str) -> Exit {
-    let terminal = Terminal::new(args.output);
+    let terminal = Terminal::new(args.output, args.drawing);
     terminal.error(problem);
     if terminal.is_json() {
         print(&error_report(args, problem.to_owned(), Vec::new()).to_json());
@@ -188,7 +188,11 @@ fn explore(
     let mut unreached = Vec::new();
     if complete {
         let narrator = Narrator::new(Machine::new(Arc::clone(program), granularity));
-        for goal in machine.unreached_goals() {
+        let goals = match goals_wanted(&args.property) {
+            true => machine.unreached_goals(),
+            false => Vec::new(),
+        };
+        for goal in goals {
             let goal = &program.checked().goals[goal];
             let story = tell::unreached_goal(&narrator, goal.span, goal.name.as_deref());
             stories.push((ViolationKind::Goal, story));
@@ -322,30 +326,33 @@ fn text(args: &Check, program: &Program, findings: &Findings, terminal: Terminal
     if terminal.is_quiet() {
         return text;
     }
-    let palette = terminal.palette();
-    let source = program.source();
-    for span in findings.unreached.iter().take(10) {
-        let at = source.line_column(span.start);
-        text += &format!(
-            "{}: never reached: {}:{}:{}: {}\n",
-            palette.paint(Role::Warning, "warning"),
-            source.name,
-            at.line,
-            at.column,
-            first_line(source.snippet(*span)),
-        );
-    }
-    if findings.unreached.len() > 10 {
-        text += &format!(
-            "... and {} more statements\n",
-            findings.unreached.len() - 10
-        );
-    }
+    warn_unreached(program, findings, terminal);
     if args.stats {
         text += &statistics_table(args, &findings.outcome);
         text += "\n";
     }
     text + &summary(args, findings, terminal)
+}
+
+fn warn_unreached(program: &Program, findings: &Findings, terminal: Terminal) {
+    const MOST: usize = 10;
+    let source = program.source();
+    for span in findings.unreached.iter().take(MOST) {
+        let at = source.line_column(span.start);
+        terminal.warning(&format!(
+            "never reached: {}:{}:{}: {}",
+            source.name,
+            at.line,
+            at.column,
+            first_line(source.snippet(*span)),
+        ));
+    }
+    if findings.unreached.len() > MOST {
+        let more = findings.unreached.len() - MOST;
+        terminal.warning(&format!(
+            "never reached: {more} more places (see --format json)"
+        ));
+    }
 }
 
 fn summary(args: &Check, findings: &Findings, terminal: Terminal) -> String {
@@ -363,10 +370,10 @@ fn summary(args: &Check, findings: &Findings, terminal: Terminal) -> String {
         _ => (Role::Warning, "inconclusive".to_owned()),
     };
     let mut line = format!(
-        "{}: {} states, {} transitions, depth {}, {} ({}, {})\n",
+        "{}: {}, {}, depth {}, {} ({}, {})\n",
         terminal.palette().paint(role, &verdict),
-        number(statistics.states),
-        number(transitions(args, outcome)),
+        counted(statistics.states, "state"),
+        counted(transitions(args, outcome), "transition"),
         number(statistics.max_depth),
         time(args, outcome),
         outcome.reduction,
@@ -377,18 +384,22 @@ fn summary(args: &Check, findings: &Findings, terminal: Terminal) -> String {
     } else if let Some(limit) = outcome.cut {
         line += &format!("  there may be more: {limit}\n");
     } else if statistics.cut > 0 {
-        line += &format!(
-            "  {} ends of executions were cut by `assume`\n",
-            number(statistics.cut)
-        );
+        let cut = counted(statistics.cut, "end state");
+        line += &format!("  {cut} cut by `assume`\n");
     }
     line
+}
+
+/// `1 state`, `2 states`
+fn counted(count: u64, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{} {what}{plural}", number(count))
 }
 
 /// The time that the search took.
 fn time(args: &Check, outcome: &Outcome) -> String {
     let time = duration(outcome.statistics.elapsed);
-    match args.output.ascii {
+    match args.drawing.ascii {
         true => time.replace('µ', "u"),
         false => time,
     }

@@ -187,7 +187,7 @@ impl<'t> Debugger<'t> {
         );
         for change in &event.changes {
             let changed = match &change.before {
-                Some(before) => format!("{}: {before} -> {}", change.name, change.after),
+                Some(before) => format!("{}: {before} → {}", change.name, change.after),
                 None => format!("{} = {}", change.name, change.after),
             };
             text += &format!("    {}\n", palette.paint(Role::Change, &changed));

@@ -16,10 +16,12 @@ struct Formatted {
     /// "unchanged", "changed" (or "would change" with `--check`), "error"
     status: &'static str,
     reason: Option<String>,
+    /// The formatted text, if it came from standard input.
+    text: Option<String>,
 }
 
 pub(crate) fn format(args: &Fmt) -> Exit {
-    let terminal = Terminal::new(args.output);
+    let terminal = Terminal::for_text(args.output);
     let files: Vec<_> = args
         .files
         .iter()
@@ -44,6 +46,7 @@ fn format_file(path: &Path, args: &Fmt, terminal: Terminal) -> Formatted {
         file: path.display().to_string(),
         status,
         reason,
+        text: None,
     };
     let source = match read(path) {
         Ok(source) => source,
@@ -71,7 +74,10 @@ fn format_file(path: &Path, args: &Fmt, terminal: Terminal) -> Formatted {
         if !terminal.is_json() {
             print(&text);
         }
-        return done(if changed { "changed" } else { "unchanged" }, None);
+        return Formatted {
+            text: Some(text),
+            ..done(if changed { "changed" } else { "unchanged" }, None)
+        };
     }
     if !changed {
         return done("unchanged", None);
@@ -82,7 +88,7 @@ fn format_file(path: &Path, args: &Fmt, terminal: Terminal) -> Formatted {
         }
         return done("would change", None);
     }
-    match std::fs::write(path, text) {
+    match replace(path, &text) {
         Ok(()) => done("changed", None),
         Err(error) => {
             let reason = format!("can not write {}: {error}", path.display());
@@ -90,4 +96,15 @@ fn format_file(path: &Path, args: &Fmt, terminal: Terminal) -> Formatted {
             done("error", Some(reason))
         }
     }
+}
+
+/// Writes beside the file first, so that it is never lost half-way.
+fn replace(path: &Path, text: &str) -> std::io::Result<()> {
+    let path = std::fs::canonicalize(path)?;
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".raddle-fmt");
+    let beside = path.with_file_name(name);
+    std::fs::write(&beside, text)?;
+    std::fs::set_permissions(&beside, std::fs::metadata(&path)?.permissions())?;
+    std::fs::rename(&beside, &path)
 }

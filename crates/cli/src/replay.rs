@@ -17,7 +17,7 @@ use crate::args::{GranularityArg, Replay};
 use crate::debugger::Debugger;
 use crate::load::{Loaded, STANDARD_INPUT, load};
 use crate::tell;
-use crate::terminal::{Terminal, complain, print};
+use crate::terminal::{Terminal, print};
 
 /// The trace file of a violation.
 pub(crate) fn trace_file(
@@ -79,7 +79,7 @@ impl Traced {
 }
 
 pub(crate) fn replay(args: &Replay) -> Exit {
-    let terminal = Terminal::new(args.output);
+    let terminal = Terminal::new(args.output, args.drawing);
     match open(args, terminal).and_then(|traced| run(args, &traced, terminal)) {
         Ok(exit) => exit,
         Err(problem) => {
@@ -122,7 +122,12 @@ fn open(args: &Replay, terminal: Terminal) -> Result<Traced, Problem> {
     let shown = args.file.display();
     let text = std::fs::read_to_string(&args.file)
         .map_err(|error| format!("can not read {shown}: {error}"))?;
-    let trace = TraceFile::parse(&text).map_err(|error| format!("{shown}: {error}"))?;
+    let trace = TraceFile::parse(&text).map_err(|error| match args.file.extension() {
+        Some(extension) if extension == "rad" => format!(
+            "{shown} is a program, not a trace: write one with `raddle check {shown} --trace FILE`"
+        ),
+        _ => format!("{shown}: {error}"),
+    })?;
     let granularity = GranularityArg::from_name(&trace.granularity)
         .ok_or_else(|| format!("{shown}: unknown granularity `{}`", trace.granularity))?;
     let path = match &args.program {
@@ -143,7 +148,7 @@ fn open(args: &Replay, terminal: Terminal) -> Result<Traced, Problem> {
     })?;
     let changed = fingerprint(&program.source().text) != trace.program.hash;
     if changed && !terminal.is_quiet() {
-        complain("warning: the program has changed since the trace was written\n");
+        terminal.warning("the program has changed since the trace was written");
     }
     let schedule = trace.schedule.iter().map(|step| Move {
         thread: ThreadId(step.thread),
@@ -259,6 +264,7 @@ fn retell(traced: &Traced) -> Result<Story, Problem> {
         steps,
         ending: Ending {
             message: expected.message.clone(),
+            in_last_step: failure.is_some(),
             notes,
         },
     })

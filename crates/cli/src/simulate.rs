@@ -24,7 +24,7 @@ enum End {
 }
 
 pub(crate) fn simulate(args: &Run) -> Exit {
-    let terminal = Terminal::new(args.output);
+    let terminal = Terminal::new(args.output, args.drawing);
     let Loaded {
         program,
         diagnostics,
@@ -76,6 +76,7 @@ pub(crate) fn simulate(args: &Run) -> Exit {
                     kind,
                     Ending {
                         message,
+                        in_last_step: true,
                         notes: vec![note],
                     },
                 );
@@ -134,6 +135,7 @@ fn ended(narrator: &mut Narrator) -> Option<End> {
         let ending = Ending {
             message: fault.message,
             notes: vec![note],
+            ..Ending::default()
         };
         return Some(End::Violation(ViolationKind::Invariant, ending));
     }
@@ -147,13 +149,15 @@ fn ended(narrator: &mut Narrator) -> Option<End> {
     if narrator.is_cut() {
         return Some(End::Quiet("cut by an `assume`"));
     }
+    let message = tell::deadlock(blocked.len());
     let notes = blocked
         .into_iter()
         .map(|thread| narrator.waiting(thread))
         .collect();
     let ending = Ending {
-        message: "deadlock".into(),
+        message,
         notes,
+        ..Ending::default()
     };
     Some(End::Violation(ViolationKind::Deadlock, ending))
 }

@@ -50,10 +50,7 @@ pub(crate) fn story(
 fn ending(narrator: &mut Narrator, violation: &Violation, failed_in: Option<usize>) -> Ending {
     let message = match &violation.cause {
         Cause::Fault { fault, .. } | Cause::Invariant { fault } => fault.message.clone(),
-        Cause::Deadlock { blocked } => match blocked.len() {
-            1 => "deadlock: the last thread waits for ever".into(),
-            n => format!("deadlock: {n} threads wait for ever"),
-        },
+        Cause::Deadlock { blocked } => deadlock(blocked.len()),
         Cause::Race(_) => "data race: two threads access one location, at least one writes".into(),
     };
     let notes = match &violation.cause {
@@ -79,7 +76,11 @@ fn ending(narrator: &mut Narrator, violation: &Violation, failed_in: Option<usiz
             })
             .collect(),
     };
-    Ending { message, notes }
+    Ending {
+        message,
+        in_last_step: failed_in.is_some(),
+        notes,
+    }
 }
 
 /// An invariant that does not hold in the state that the narrator is in.
@@ -88,6 +89,14 @@ pub(crate) fn broken_invariant(narrator: &mut Narrator, place: raddle_explore::P
         thread: None,
         at: narrator.spot_of(place),
         text: invariant_values(narrator, place),
+    }
+}
+
+/// The message of a deadlock.
+pub(crate) fn deadlock(blocked: usize) -> String {
+    match blocked {
+        1 => "deadlock: one thread waits for ever".into(),
+        n => format!("deadlock: {n} threads wait for ever"),
     }
 }
 
@@ -123,6 +132,7 @@ pub(crate) fn unreached_goal(narrator: &Narrator, span: Span, name: Option<&str>
                 at: narrator.spot(span),
                 text: String::new(),
             }],
+            ..Ending::default()
         },
         ..Story::default()
     }

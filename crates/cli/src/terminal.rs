@@ -6,17 +6,29 @@ use raddle_lang::Style;
 use raddle_report::lanes;
 use raddle_report::style::{Palette, Role};
 
-use crate::args::{Colour, Format, Output};
+use crate::args::{Colour, Drawing, Format, Output};
 
 /// How to print.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Terminal {
     output: Output,
+    drawing: Drawing,
 }
 
 impl Terminal {
-    pub(crate) fn new(output: Output) -> Self {
-        Self { output }
+    pub(crate) fn new(output: Output, drawing: Drawing) -> Self {
+        Self { output, drawing }
+    }
+
+    /// For commands that draw nothing.
+    pub(crate) fn for_text(output: Output) -> Self {
+        Self::new(
+            output,
+            Drawing {
+                ascii: false,
+                width: 80,
+            },
+        )
     }
 
     pub(crate) fn is_json(self) -> bool {
@@ -50,9 +62,9 @@ impl Terminal {
     /// How to draw counterexamples on standard output.
     pub(crate) fn lanes(self) -> lanes::Options {
         lanes::Options {
-            width: self.output.width,
+            width: self.drawing.width,
             colour: self.colours(io::stdout().is_terminal()),
-            ascii: self.output.ascii,
+            ascii: self.drawing.ascii,
             max_steps: None,
         }
     }
@@ -67,14 +79,20 @@ impl Terminal {
 
     /// An error that is about no place in a program.
     pub(crate) fn error(self, message: &str) {
+        self.say(Role::Error, "error", message);
+    }
+
+    /// A warning, on standard error too.
+    pub(crate) fn warning(self, message: &str) {
+        self.say(Role::Warning, "warning", message);
+    }
+
+    fn say(self, role: Role, level: &str, message: &str) {
         let palette = match self.diagnostics() {
             Style::Coloured => Palette::coloured(),
             Style::Plain => Palette::plain(),
         };
-        complain(&format!(
-            "{}: {message}\n",
-            palette.paint(Role::Error, "error")
-        ));
+        complain(&format!("{}: {message}\n", palette.paint(role, level)));
     }
 }
 

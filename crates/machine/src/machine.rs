@@ -6,6 +6,7 @@ use raddle_explore::{Choice, Fault, FaultKind, Place, Status, Step, System, Thre
 use raddle_lang::Span;
 
 use crate::canonical::{Canonicaliser, Renaming};
+use crate::compile::NO_STATEMENT;
 use crate::encode;
 use crate::execute::{Execution, Halt, MAX_THREADS, Mode, Scratch};
 use crate::op::Op;
@@ -60,31 +61,32 @@ impl Machine {
         &self.program
     }
 
-    /// The statements that no step so far has executed, in the order of the source.
+    /// What no step so far has executed, in the order of the source: statements, or
+    /// the name of a function if nothing of it was. What asserts `false` is not
+    /// meant to be reached, and is left out.
     #[must_use]
     pub fn unreached(&self) -> Vec<Span> {
-        let mut reached = vec![false; self.program.statements.len()];
-        for (pc, &statement) in self.program.statement_of.iter().enumerate() {
-            if let Some(reached) = reached.get_mut(statement as usize) {
-                *reached |= self.scratch.covered[pc];
+        let mut unreached = Vec::new();
+        let checked = self.program.hir.functions.iter();
+        for (function, checked) in self.program.functions.iter().zip(checked) {
+            let code = function.entry as usize..function.end as usize;
+            if !self.scratch.covered[code.clone()].contains(&true) {
+                unreached.push(checked.span);
+                continue;
             }
-        }
-        // A statement may have no code of its own, such as an empty initialiser.
-        let mut has_code = vec![false; reached.len()];
-        for &statement in &self.program.statement_of {
-            if let Some(has_code) = has_code.get_mut(statement as usize) {
-                *has_code = true;
+            let mut missed: Vec<u32> = self.program.statement_of[code.clone()].to_vec();
+            missed.sort_unstable();
+            missed.dedup();
+            for pc in code.filter(|pc| self.scratch.covered[*pc]) {
+                missed.retain(|statement| *statement != self.program.statement_of[pc]);
             }
+            let of_interest = |statement: &&u32| {
+                let excused = &self.program.asserts_false;
+                **statement != NO_STATEMENT && !excused.contains(*statement)
+            };
+            let missed = missed.iter().filter(of_interest);
+            unreached.extend(missed.map(|statement| self.program.statements[*statement as usize]));
         }
-        let statements = self
-            .program
-            .statements
-            .iter()
-            .zip(reached.iter().zip(&has_code));
-        let mut unreached: Vec<Span> = statements
-            .filter(|(_, (reached, has_code))| !**reached && **has_code)
-            .map(|(span, _)| *span)
-            .collect();
         unreached.sort();
         unreached
     }

@@ -1,6 +1,6 @@
 //! What variables, values and locations are called in messages.
 
-use raddle_lang::hir::Type;
+use raddle_lang::hir::{self, Type};
 
 use crate::op::Pc;
 use crate::program::{Program, Variable};
@@ -132,7 +132,7 @@ impl Program {
                 .get(words[0] as usize)
                 .cloned()
                 .unwrap_or_else(|| words[0].to_string()),
-            Type::Pointer(_) => self.show_reference(state, names, words[0]),
+            Type::Pointer(to) => self.show_reference(state, names, to, words[0]),
             Type::Thread => thread(words[0]),
             Type::Mutex { reentrant } if words[0] != word::NULL => {
                 let times = if *reentrant && words[1] > 1 {
@@ -175,27 +175,66 @@ impl Program {
         }
     }
 
-    fn show_reference(&self, state: &State, names: &Names, reference: i64) -> String {
-        match Reference::of(reference) {
-            Reference::Null => "null".into(),
-            Reference::Global(slot) => match self.leaf_at(state, names, slot) {
-                Some(leaf) => format!("&{}", leaf.name),
-                None => "&?".into(),
-            },
-            Reference::Heap(name, offset) => {
-                let position = state.find_object(name);
-                let known = position.and_then(|position| names.objects.get(position));
-                let base = known.cloned().unwrap_or_else(|| "?".into());
-                let freed = position.is_some_and(|position| state.objects[position].freed);
-                let at = if offset > 0 {
-                    format!("+{offset}")
-                } else {
-                    String::new()
-                };
-                let gone = if freed { " (freed)" } else { "" };
-                format!("&{base}{at}{gone}")
+    fn show_reference(&self, state: &State, names: &Names, to: &Type, reference: i64) -> String {
+        let (name, freed) = match Reference::of(reference) {
+            Reference::Null | Reference::Thread(_) => return "null".into(),
+            Reference::Global(slot) => {
+                let mut parts = self.hir.globals.iter();
+                let start = |global: &hir::Global| slot.checked_sub(global.slot as usize);
+                let found = parts
+                    .find_map(|global| self.part(&global.name, &global.ty, start(global)?, to));
+                (found, false)
             }
-            Reference::Thread(_) => "a thread".into(),
+            Reference::Heap(name, offset) => {
+                let Some(position) = state.find_object(name) else {
+                    return "?".into();
+                };
+                let object = state.objects[position];
+                let layout = &self.layouts[object.layout as usize];
+                let slots = layout.slots.max(1);
+                let base = names.objects.get(position).cloned().unwrap_or_default();
+                // One object is its own only element.
+                let found = if object.length == layout.slots {
+                    self.part(&base, &layout.ty, offset, to)
+                } else {
+                    let array = Type::Array(Box::new(layout.ty.clone()), object.length / slots);
+                    self.part(&base, &array, offset, to)
+                };
+                (found.or(Some(base)), object.freed)
+            }
+        };
+        let gone = if freed { " (freed)" } else { "" };
+        format!("&{}{gone}", name.unwrap_or_else(|| "?".into()))
+    }
+
+    /// The name of the part of a variable that begins at an offset and has a type.
+    fn part(&self, name: &str, ty: &Type, offset: usize, wanted: &Type) -> Option<String> {
+        if offset >= self.hir.slots(ty) as usize {
+            return None;
+        }
+        if offset == 0 && ty == wanted {
+            return Some(name.to_owned());
+        }
+        match ty {
+            Type::Array(element, _) => {
+                let stride = self.hir.slots(element) as usize;
+                let index = offset / stride;
+                self.part(
+                    &format!("{name}[{index}]"),
+                    element,
+                    offset % stride,
+                    wanted,
+                )
+            }
+            Type::Struct(id) => {
+                let fields = &self.hir.structs[id.0 as usize].fields;
+                let field = fields
+                    .iter()
+                    .rfind(|field| field.offset as usize <= offset)?;
+                let name = format!("{name}.{}", field.name);
+                self.part(&name, &field.ty, offset - field.offset as usize, wanted)
+            }
+            _ => None,
         }
     }
 
@@ -208,10 +247,7 @@ impl Program {
         }
         self.cell_of(state, reference)
             .and_then(|cell| self.leaf_at(state, names, cell))
-            .map_or_else(
-                || self.show_reference(state, names, reference),
-                |leaf| leaf.name,
-            )
+            .map_or_else(|| "?".into(), |leaf| leaf.name)
     }
 
     /// The frames of a thread, innermost first: where it is in each, and its registers.

@@ -29,6 +29,8 @@ pub struct Program {
     /// Whether a statement begins with the instruction.
     pub(crate) begins: Vec<bool>,
     pub(crate) statements: Vec<Span>,
+    /// The statements `assert(false)`.
+    pub(crate) asserts_false: Vec<u32>,
     pub(crate) functions: Vec<Function>,
     /// The most registers that any frame needs.
     pub(crate) registers: usize,

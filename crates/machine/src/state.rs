@@ -131,8 +131,28 @@ impl State {
     /// The object of a name. Dangling names do not exist: freed objects stay until
     /// nothing refers to them.
     pub(crate) fn find_object(&self, name: Name) -> Option<usize> {
-        name.position()
-            .or_else(|| self.objects.iter().position(|object| object.name == name))
+        if let Some(position) = name.position() {
+            return Some(position);
+        }
+        // Fresh objects are behind the others. Mostly one thread has made all of them: then its
+        // count tells where they are, however many there are.
+        let canonical = |object: &Object| object.name.position().is_some();
+        let guess = self.objects.partition_point(canonical) + name.count();
+        match self.objects.get(guess) {
+            Some(object) if object.name == name => Some(guess),
+            _ => self.objects.iter().position(|object| object.name == name),
+        }
+    }
+
+    /// The name of the next object that a thread makes.
+    pub(crate) fn next_object(&self, maker: usize) -> Name {
+        let made = self.objects.iter().rev();
+        let last = made.map(|object| object.name).find(|name| {
+            // Behind the canonical names there is none that it has made.
+            name.made_by(maker) || name.position().is_some()
+        });
+        let count = last.filter(|name| name.made_by(maker));
+        Name::fresh(maker, count.map_or(0, |name| name.count() + 1))
     }
 
     /// Makes a thread's part of the words longer or shorter, at its end.

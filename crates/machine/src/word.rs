@@ -41,6 +41,11 @@ impl Name {
         (self.0 & Self::FRESH == 0).then_some(self.0 as usize)
     }
 
+    /// How many things its maker had made before, for a fresh name.
+    pub(crate) fn count(self) -> usize {
+        (self.0 & ((1 << 20) - 1)) as usize
+    }
+
     /// Whether it is a fresh name given by that thread.
     pub(crate) fn made_by(self, maker: usize) -> bool {
         self.0 >> 20 == (Self::FRESH >> 20 | maker as u64)
@@ -114,6 +119,7 @@ mod tests {
             assert_eq!(Reference::of(integer), Reference::Null);
         }
         assert!(fresh.made_by(4095) && !fresh.made_by(4094));
+        assert_eq!(fresh.count(), 65_535);
         assert!(!is_renamable(-1) && is_renamable(thread(fresh)) && is_renamable(heap(fresh, 0)));
     }
 }

@@ -87,6 +87,7 @@ impl Default for Options {
 ///             at: Spot { line: 3, column: 5, ..spot },
 ///             text: "waits for m, which it holds".into(),
 ///         }],
+///         ..Ending::default()
 ///     },
 /// };
 /// assert_eq!(

@@ -63,6 +63,9 @@ pub struct Spot {
 pub struct Ending {
     /// What is wrong, in one line; empty if nothing is.
     pub message: String,
+    /// Whether the last step is what went wrong. Otherwise it is the state after it.
+    #[serde(skip)]
+    pub in_last_step: bool,
     /// The places that matter, each with what to say about it: the assertion that failed,
     /// the two accesses of a race, what each thread of a deadlock waits for.
     pub notes: Vec<Note>,

@@ -152,5 +152,22 @@ fn what_is_never_reached_is_a_warning() {
     let program = "int x; void main() { if (x == 1) x = 2; }";
     raddle_reading(&["check", "-"], program)
         .exits(0)
-        .says(&["warning: never reached: <stdin>:1:34: x = 2;"]);
+        .complains(&["warning: never reached: <stdin>:1:34: x = 2;"]);
+    let said = raddle_reading(&["check", "-", "--quiet"], program).exits(0);
+    said.complains_not();
+}
+
+#[test]
+fn goals_are_a_property_of_their_own() {
+    let program = "int x; void main() { if (x == 1) reach(\"one\"); }";
+    let check = |properties: &[&str]| {
+        let arguments = [&["check", "-"], properties].concat();
+        raddle_reading(&arguments, program)
+    };
+    for properties in [&[][..], &["--property", "goal"], &["--property", "all"]] {
+        check(properties)
+            .exits(1)
+            .says(&["error: no execution reaches the goal \"one\""]);
+    }
+    check(&["--property", "deadlock"]).exits(0);
 }

@@ -75,7 +75,7 @@ fn kinds_of_violations_are_named() {
     let runtime = "int x; void main() { x = 1 / x; }";
     for (program, property, kind) in [
         (invariant, "invariant", "invariant"),
-        (goal, "assertion", "goal"),
+        (goal, "goal", "goal"),
         (race, "race", "race"),
         (deadlock, "deadlock", "deadlock"),
         (runtime, "runtime", "runtime"),

@@ -75,5 +75,5 @@ fn ends_that_were_cut_are_counted() {
     let program = "void main() { int n = choose(1..3); assume(n != 2); }";
     check(&[], program)
         .exits(0)
-        .says(&["verified: ", "1 ends of executions were cut by `assume`"]);
+        .says(&["verified: ", "1 end state cut by `assume`"]);
 }

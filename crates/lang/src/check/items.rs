@@ -265,7 +265,7 @@ impl<'a> Checker<'a> {
         let mut ty = self.variable_type(variable, Role::Shared);
         let slot = self.program.initial.len() as u32;
         let slots = self.program.slots(&ty);
-        if slots > MAX_GLOBAL_SLOTS - slot {
+        if slots > MAX_GLOBAL_SLOTS.saturating_sub(slot) {
             self.report(
                 Diagnostic::error(variable.name.span, "the global variables are too large")
                     .label(format!("{slots} more slots do not fit"))

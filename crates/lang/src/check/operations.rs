@@ -1,6 +1,7 @@
 //! The built-in operations: synchronisation and atomics.
 
 use super::Checker;
+use super::constants::int_type;
 use super::expressions::count;
 use super::types::error;
 use crate::ast;
@@ -414,11 +415,16 @@ impl<'a> Checker<'a> {
         let ty = object.ty.clone();
         let values = call.arguments[1..]
             .iter()
-            .map(|argument| {
+            .enumerate()
+            .map(|(position, argument)| {
                 let value = self.expr(argument);
                 match kind {
                     // An increment may be negative whatever the type of the variable.
                     OperationKind::FetchAdd => self.integer(value, "what is added"),
+                    // What is only compared need not fit into the variable.
+                    OperationKind::Cas if position == 0 && ty.is_integer() => {
+                        self.convert(value, &Type::Int(int_type(&ty)))
+                    }
                     _ => self.convert(value, &ty),
                 }
             })

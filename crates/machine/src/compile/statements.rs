@@ -62,7 +62,7 @@ impl Compiler<'_> {
                 then,
                 otherwise,
             } => {
-                let skip = self.branch(condition);
+                let skip = self.branch(condition, self.head(span, condition.span));
                 self.nested(then);
                 if let Some(otherwise) = otherwise {
                     let end = self.jump();
@@ -76,7 +76,7 @@ impl Compiler<'_> {
             StatementKind::While { condition, body } => {
                 let head = self.pc();
                 self.joined_at = Some(head);
-                let exit = self.branch(condition);
+                let exit = self.branch(condition, self.head(span, condition.span));
                 self.begin_loop(true);
                 self.nested(body);
                 let continues = self.take_continues();
@@ -92,7 +92,7 @@ impl Compiler<'_> {
                 self.nested(body);
                 let continues = self.take_continues();
                 self.join(continues);
-                let exit = self.branch(condition);
+                let exit = self.branch(condition, condition.span);
                 self.emit(Op::Loop { to: head });
                 self.join([exit]);
                 self.end_loop();
@@ -104,7 +104,9 @@ impl Compiler<'_> {
             } => {
                 let head = self.pc();
                 self.joined_at = Some(head);
-                let exit = condition.as_ref().map(|condition| self.branch(condition));
+                let exit = condition
+                    .as_ref()
+                    .map(|condition| self.branch(condition, condition.span));
                 self.begin_loop(true);
                 self.nested(body);
                 let continues = self.take_continues();
@@ -206,6 +208,9 @@ impl Compiler<'_> {
             }
             StatementKind::Goto(label) => self.goto(label.0 as usize),
             StatementKind::Assert { condition, message } => {
+                if let ExprKind::Value(Value::Int(0)) = condition.kind {
+                    self.asserts_false.push(self.statement);
+                }
                 let reg = self.value(condition);
                 let message = self.message(condition, message.as_deref());
                 self.emit(Op::Assert { reg, message });
@@ -293,9 +298,19 @@ impl Compiler<'_> {
         self.emit(Op::AtomicEnd);
     }
 
-    /// A condition: falls through if it holds; gives the jump for when it does not.
-    fn branch(&mut self, condition: &Expr) -> Pc {
-        self.begin_statement(condition.span);
+    /// `if (condition)`, without what depends on it.
+    fn head(&self, statement: Span, condition: Span) -> Span {
+        let rest = self.source.text.get(condition.end as usize..).unwrap_or("");
+        let closing = rest.len() - rest.trim_start().len();
+        let closed = rest[closing..].starts_with(')');
+        let end = condition.end + if closed { closing as u32 + 1 } else { 0 };
+        Span::new(statement.start, end)
+    }
+
+    /// A condition: falls through if it holds; gives the jump for when it does not. For people
+    /// it is the statement at `span`.
+    fn branch(&mut self, condition: &Expr, span: Span) -> Pc {
+        self.begin_statement(span);
         let mark = self.frame.height;
         let reg = self.value(condition);
         let jump = self.emit(Op::JumpUnless { reg, to: 0 });

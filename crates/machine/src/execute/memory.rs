@@ -200,11 +200,7 @@ impl Execution<'_> {
         if self.memory.objects.len() >= MAX_OBJECTS {
             return Err(Trouble::TooManyObjects);
         }
-        let made = self.memory.objects.iter();
-        let made = made
-            .filter(|object| object.name.made_by(self.thread))
-            .count();
-        let name = Name::fresh(self.thread, made);
+        let name = self.memory.next_object(self.thread);
         let start = self.memory.words.len();
         self.memory.push_object(name, layout, length as usize);
         if !element.defaults.is_empty() {

@@ -50,6 +50,8 @@ pub struct Shown {
     pub value: String,
     /// Whether other threads can see it.
     pub shared: bool,
+    /// The call that a local variable belongs to; the outermost one is 0.
+    pub frame: usize,
 }
 
 impl Narrator {
@@ -330,6 +332,7 @@ impl Narrator {
                     value: program.show(&self.state, &self.names, leaf.ty, words),
                     name: leaf.name,
                     shared: true,
+                    frame: 0,
                 });
             }
         });
@@ -341,21 +344,26 @@ impl Narrator {
 
     fn local_values(&self, thread: usize, values: &mut Vec<Shown>) {
         let program = self.machine.program();
-        let Some(&(pc, registers)) = program.frames(&self.state, thread).first() else {
-            return;
-        };
-        for variable in program.variables_at(pc) {
-            let name = format!("{}: {}", self.names.threads[thread], variable.name);
-            let first = variable.register as usize;
-            program.leaves(&name, &variable.ty, first, &mut |leaf| {
-                let slots = program.hir.slots(leaf.ty) as usize;
-                let words = &registers[leaf.offset..leaf.offset + slots];
-                values.push(Shown {
-                    value: program.show(&self.state, &self.names, leaf.ty, words),
-                    name: leaf.name,
-                    shared: false,
+        // Outermost first, so that a frame has the same number as long as it exists.
+        let frames = program.frames(&self.state, thread).into_iter().rev();
+        for (frame, (pc, registers)) in frames.enumerate() {
+            for variable in program.variables_at(pc) {
+                let name = format!("{}: {}", self.names.threads[thread], variable.name);
+                let first = variable.register as usize;
+                program.leaves(&name, &variable.ty, first, &mut |leaf| {
+                    let slots = program.hir.slots(leaf.ty) as usize;
+                    // During a call, a variable that is being initialised is not there yet.
+                    let Some(words) = registers.get(leaf.offset..leaf.offset + slots) else {
+                        return;
+                    };
+                    values.push(Shown {
+                        value: program.show(&self.state, &self.names, leaf.ty, words),
+                        name: leaf.name,
+                        shared: false,
+                        frame,
+                    });
                 });
-            });
+            }
         }
     }
 
@@ -401,14 +409,15 @@ fn renamed<T: Clone + Default>(new_positions: &[Option<usize>], old: &[T]) -> Ve
 /// What is different afterwards. Both lists are in the same order, but for
 /// variables that come and go.
 fn changes(before: &[Shown], after: &[Shown]) -> Vec<Change> {
-    let old: std::collections::HashMap<&str, &str> = before
+    let key = |shown: &Shown| (shown.frame, shown.name.clone());
+    let old: std::collections::HashMap<_, &str> = before
         .iter()
-        .map(|shown| (shown.name.as_str(), shown.value.as_str()))
+        .map(|shown| (key(shown), shown.value.as_str()))
         .collect();
     after
         .iter()
         .filter_map(|shown| {
-            let earlier = old.get(shown.name.as_str()).copied();
+            let earlier = old.get(&key(shown)).copied();
             (earlier != Some(&shown.value)).then(|| Change {
                 name: shown.name.clone(),
                 before: earlier.map(str::to_owned),

@@ -1,6 +1,8 @@
 //! What a step does, and what a blocked one waits for, in a few words.
 
-use raddle_explore::{Access, AccessKind, Choice, Move, Place, Step, SyncOp, System, ThreadId};
+use raddle_explore::{
+    Access, AccessKind, Choice, Move, Place, Status, Step, SyncOp, System, ThreadId,
+};
 use raddle_lang::hir::Type;
 use raddle_report::story::Note;
 
@@ -12,7 +14,10 @@ impl Narrator {
     pub(super) fn action(&self, step_move: Move, place: Place, step: &Step<State>) -> String {
         let thread = step_move.thread.index();
         if step.footprint.is_empty() {
-            return self.silent_action(step_move, place);
+            return match step.status {
+                Status::Failed(_) => "fails".into(),
+                _ => self.silent_action(step_move, place),
+            };
         }
         let mut phrases: Vec<String> = Vec::new();
         for access in &step.footprint {
@@ -73,13 +78,12 @@ impl Narrator {
         let op = program.code[access.place.0 as usize];
         match (access.kind, op) {
             (AccessKind::Sync(sync), _) => self.sync_phrase(sync, access, &name, thread, step),
-            (_, Op::Cas { .. }) if access.writes => {
-                format!("compares and swaps {name}{}", value(&step.after))
-            }
-            (_, Op::Cas { .. }) => format!("fails to swap {name}{}", value(&self.state)),
-            (_, Op::Update { .. } | Op::Swap { .. }) => {
-                format!("updates {name}{}", value(&step.after))
-            }
+            (_, Op::Cas { .. }) if access.writes => format!("cas on {name} succeeds"),
+            (_, Op::Cas { .. }) => match value_in(&self.state) {
+                Some(value) => format!("cas on {name} fails: it is {value}"),
+                None => format!("cas on {name} fails"),
+            },
+            (_, Op::Update { .. } | Op::Swap { .. }) => format!("updates {name}"),
             _ if access.writes => format!("writes {name}{}", value(&step.after)),
             _ => format!("reads {name}{}", value(&self.state)),
         }

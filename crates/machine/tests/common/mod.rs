@@ -9,11 +9,11 @@ use raddle_lang::{Severity, Source};
 use raddle_machine::{Granularity, Machine, State};
 
 /// Compiles a program that is expected to be correct.
-pub fn machine(text: &str) -> Machine {
+pub(crate) fn machine(text: &str) -> Machine {
     machine_with(text, Granularity::Access)
 }
 
-pub fn machine_with(text: &str, granularity: Granularity) -> Machine {
+pub(crate) fn machine_with(text: &str, granularity: Granularity) -> Machine {
     let source = Source::new("test.rad", text);
     let (program, problems) = raddle_machine::load(source.clone());
     let errors: Vec<_> = problems
@@ -26,23 +26,23 @@ pub fn machine_with(text: &str, granularity: Granularity) -> Machine {
 }
 
 /// Searches the whole state space.
-pub fn explore(text: &str) -> Outcome {
+pub(crate) fn explore(text: &str) -> Outcome {
     explore_with(&mut machine(text))
 }
 
-pub fn explore_with(machine: &mut Machine) -> Outcome {
+pub(crate) fn explore_with(machine: &mut Machine) -> Outcome {
     Search::new()
         .collect_all()
         .run(machine, &mut Full::default())
 }
 
 /// The number of states.
-pub fn states(text: &str) -> u64 {
+pub(crate) fn states(text: &str) -> u64 {
     explore(text).statistics.states
 }
 
 /// The messages of all violations, each with its line.
-pub fn violations(text: &str) -> Vec<String> {
+pub(crate) fn violations(text: &str) -> Vec<String> {
     let mut machine = machine(text);
     let outcome = explore_with(&mut machine);
     let source = machine.program().source();
@@ -58,7 +58,7 @@ pub fn violations(text: &str) -> Vec<String> {
 }
 
 /// Takes a step that must succeed; the new state is canonical.
-pub fn advance(machine: &mut Machine, state: &State, thread: u32) -> State {
+pub(crate) fn advance(machine: &mut Machine, state: &State, thread: u32) -> State {
     let mut step = Step::default();
     machine.step(state, ThreadId(thread), Choice::FIRST, &mut step);
     assert_eq!(step.status, Status::Moved);
@@ -67,7 +67,7 @@ pub fn advance(machine: &mut Machine, state: &State, thread: u32) -> State {
 }
 
 /// Runs threads in the order given, one step each.
-pub fn run(machine: &mut Machine, schedule: &[u32]) -> State {
+pub(crate) fn run(machine: &mut Machine, schedule: &[u32]) -> State {
     let mut state = machine.initial();
     for &thread in schedule {
         state = advance(machine, &state, thread);
@@ -76,7 +76,7 @@ pub fn run(machine: &mut Machine, schedule: &[u32]) -> State {
 }
 
 /// A state as the store sees it.
-pub fn encoded(machine: &Machine, state: &State) -> Vec<u8> {
+pub(crate) fn encoded(machine: &Machine, state: &State) -> Vec<u8> {
     let mut bytes = Vec::new();
     machine.encode(state, &mut bytes);
     bytes

@@ -38,6 +38,7 @@ fn story() -> Story {
         ],
         ending: Ending {
             message: "x == 0".to_owned(),
+            in_last_step: true,
             notes: vec![Note {
                 thread: Some(0),
                 at: spot(8, 5, "assert(x == 0)"),

@@ -24,6 +24,7 @@ use crate::story::{Change, Event, Note, Spot, Story};
 ///             at: Spot { file: "a.rad".into(), line: 3, column: 9, text: "1 / x".into() },
 ///             text: "x is 0".into(),
 ///         }],
+///         ..Ending::default()
 ///     },
 /// };
 /// let violation = Violation::new(ViolationKind::Runtime, &story);

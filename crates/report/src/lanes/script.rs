@@ -79,8 +79,8 @@ impl Script {
         })
     }
 
-    /// Shows where it went wrong: in the last statement if the remarks are about that, or
-    /// about no thread; otherwise where the threads stand that they are about.
+    /// Shows where it went wrong: in the last statement if that failed, or if the remarks
+    /// are about no thread; otherwise where the threads stand that they are about.
     fn mark_failure(&mut self, writer: &Writer<'_>) {
         let ending = &writer.story.ending;
         if ending.message.is_empty() {
@@ -97,7 +97,7 @@ impl Script {
         };
         match (last, by_thread.as_slice()) {
             (Some(last), []) => last.fails = true,
-            (Some(last), [(thread, note)]) if last.is_at(*thread, note) => {
+            (Some(last), [(thread, note)]) if ending.in_last_step && last.is_at(*thread, note) => {
                 last.text = longer(&last.text, &clean(&note.at.text)).to_owned();
                 last.fails = true;
             }

@@ -77,6 +77,7 @@ fn note(thread: usize, line: u32, source: &str, text: &str) -> Note {
 fn ending(message: &str, notes: Vec<Note>) -> Ending {
     Ending {
         message: message.to_owned(),
+        in_last_step: notes.len() == 1,
         notes,
     }
 }
@@ -206,6 +207,7 @@ pub(super) fn initial() -> Story {
         steps: Vec::new(),
         ending: Ending {
             message: "invariant violated: x + y <= 2".to_owned(),
+            in_last_step: false,
             notes: vec![Note {
                 thread: None,
                 at: spot(2, 1, "invariant x + y <= 2;"),
