@@ -3,8 +3,11 @@
 mod common;
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use common::{explore, explore_with, machine, machine_with, states, violations};
+use raddle_explore::reductions::full::Full;
+use raddle_explore::{Property, Search};
 use raddle_machine::narrate::{Narrator, Told};
 use raddle_machine::{Granularity, Machine};
 
@@ -28,19 +31,17 @@ fn behave(programs: &[(&str, &[&str], u64)]) {
     }
 }
 
-const DEADLOCK: &str = "deadlock";
-
-/// Like [`behave`], for programs whose only violation is a deadlock.
+/// Like [`behave`], for programs that can deadlock, and have no other violations.
 #[track_caller]
 fn deadlock(programs: &[(&str, u64)]) {
     for (text, count) in programs {
         let outcome = explore(text);
-        let found: Vec<_> = outcome
-            .violations
-            .iter()
-            .map(|v| v.property().name())
-            .collect();
-        assert_eq!(found, [DEADLOCK], "{text}");
+        let mut found = outcome.violations.iter().map(|v| v.property());
+        assert!(
+            found.all(|property| property == Property::Deadlock),
+            "{text}"
+        );
+        assert!(outcome.statistics.deadlocked > 0, "{text}");
         assert_eq!(outcome.statistics.states, *count, "{text}");
     }
 }
@@ -99,6 +100,7 @@ fn integers_wrap_around() {
             "int m = -2147483648; assert(m / -1 == m && m % -1 == 0 && -m == m && m * -1 == m);",
             "int m = -2147483648; m--; assert(m == 2147483647); m++; m /= -1; assert(m < 0);",
             "int m = -7; int two = 2; assert(m / two == -3 && m % two == -1 && 7 % -two == 1);",
+            "int m = 5; assert(m > -2147483648 && -2147483648 < 0 && -2147483648 == -2147483647 - 1);",
             "int n = -1; assert((1 << n) < 0 && n >> n == -1 && 1 << n + 34 == 2 && -8 >> 33 == -4);",
         ],
     );
@@ -286,6 +288,31 @@ fn too_many_choices_in_one_step_are_an_error() {
     )]);
 }
 
+/// Every way to go on is tried, but a limit on the search counts in the middle of that, too.
+#[test]
+fn billions_of_alternatives_do_not_outlast_the_limits() {
+    let search = |text: &str| {
+        let (mut machine, mut full) = (machine(text), Full::default());
+        let search = Search::new()
+            .max_states(100)
+            .timeout(Duration::from_millis(200));
+        let start = Instant::now();
+        let outcome = search.run(&mut machine, &mut full);
+        assert!(start.elapsed() < Duration::from_secs(20), "{text}");
+        outcome
+    };
+    let many = "choose(-2147483648..2147483647)";
+    let stored = search(&format!("int x; void main() {{ x = {many}; }}"));
+    assert_eq!(stored.statistics.states, 100);
+    search(&format!(
+        "void main() {{ atomic {{ {many}; {many}; {many}; }} }}"
+    ));
+    search(&format!("void main() {{ {many}; assert(false); }}"));
+    search(&format!(
+        "int x; void main() {{ x = {many}; assert(x >= 0); }}"
+    ));
+}
+
 #[test]
 fn locks() {
     deadlock(&[
@@ -319,26 +346,31 @@ fn locks() {
 
 #[test]
 fn waiting_gives_up_the_whole_lock() {
-    let text = "reentrant mutex m; int x;
-        void a() { lock(m); lock(m); x = 1; wait(m); assert(x == 2); unlock(m); unlock(m); }
-        void b() { await(x == 1); lock(m); x = 2; notify(m); unlock(m); }
-        run a() || b();";
-    behave(&[(text, &[], states(text))]);
-    behave(&[(
-        "mutex m; cond c; int n, woken;
+    behave(&[
+        (
+            "reentrant mutex m; int x;
+             void a() { lock(m); lock(m); x = 1; wait(m); assert(x == 2); unlock(m); unlock(m); }
+             void b() { await(x == 1); lock(m); x = 2; notify(m); unlock(m); }
+             run a() || b();",
+            &[],
+            15,
+        ),
+        (
+            "mutex m; cond c; int n, woken;
 void w(int i) { lock(m); n++; wait(c, m); woken = i; unlock(m); }
 void s() { await(n == 3); lock(m); notify(c); unlock(m); await(woken != 0);
 assert(woken != 1);
 assert(woken != 2);
 assert(woken != 3); }
 run w(1) || w(2) || w(3) || s();",
-        &[
-            "4: assertion failed: woken != 1",
-            "5: assertion failed: woken != 2",
-            "6: assertion failed: woken != 3",
-        ],
-        94,
-    )]);
+            &[
+                "4: assertion failed: woken != 1",
+                "5: assertion failed: woken != 2",
+                "6: assertion failed: woken != 3",
+            ],
+            82,
+        ),
+    ]);
 }
 
 #[test]

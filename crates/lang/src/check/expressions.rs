@@ -229,6 +229,15 @@ impl<'a> Checker<'a> {
     }
 
     fn unary(&mut self, op: UnaryOp, operand: &'a ast::Expr, span: Span) -> Expr {
+        // The least `int`: the number without its sign would be a `u32`.
+        let least = i64::from(i32::MIN);
+        if op == UnaryOp::Negate && matches!(operand.kind, ast::ExprKind::Int(n) if n == -least) {
+            return Expr {
+                kind: ExprKind::Value(Value::Int(least)),
+                ty: Type::INT,
+                span,
+            };
+        }
         let value = self.expr(operand);
         let (value, ty) = if op == UnaryOp::Not {
             (self.condition(value), Type::Bool)

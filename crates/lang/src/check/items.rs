@@ -9,7 +9,6 @@ use crate::ast::{self, Item};
 use crate::diagnostic::Diagnostic;
 use crate::hir::{
     Enum, EnumId, Field, FunctionId, Global, GlobalId, Invariant, Start, Struct, StructId, Type,
-    Value,
 };
 use crate::span::Span;
 
@@ -299,91 +298,6 @@ impl<'a> Checker<'a> {
         });
     }
 
-    /// Appends the initial values of a variable without an initialiser.
-    fn push_defaults(&mut self, ty: &Type) {
-        match ty {
-            Type::Array(element, length) => {
-                for _ in 0..*length {
-                    self.push_defaults(element);
-                }
-            }
-            Type::Struct(id) => {
-                let types: Vec<Type> = self.program.structs[id.0 as usize]
-                    .fields
-                    .iter()
-                    .map(|field| field.ty.clone())
-                    .collect();
-                for ty in types {
-                    self.push_defaults(&ty);
-                }
-            }
-            _ => {
-                let default = default_value(ty);
-                for _ in 0..self.program.slots(ty) {
-                    self.program.initial.push(default);
-                }
-            }
-        }
-    }
-
-    fn global_init(&mut self, init: &'a ast::Init, ty: &Type, slot: u32) {
-        match (init, ty) {
-            (_, Type::Error) => {}
-            (ast::Init::Value(expr), Type::Semaphore) => {
-                if let Some(count) = self.constant_int(expr, "the count of a semaphore") {
-                    if count < 0 {
-                        self.report(Diagnostic::error(
-                            expr.span,
-                            "a semaphore can not start below zero",
-                        ));
-                    }
-                    self.program.initial[slot as usize] = Value::Int(count);
-                }
-            }
-            (ast::Init::Value(expr), ty) if ty.is_scalar() => {
-                let (value, _) = self.in_context(Context::Constant, |checker| {
-                    let value = checker.expr(expr);
-                    checker.convert(value, ty)
-                });
-                let folded = self.fold_or_report(&value, 0);
-                self.check_range(folded, ty, expr.span);
-                self.program.initial[slot as usize] = folded;
-            }
-            (ast::Init::List(parts, span), Type::Array(element, length)) => {
-                self.fits(parts.len(), *length as usize, *span);
-                let stride = self.program.slots(element);
-                for (index, part) in parts.iter().take(*length as usize).enumerate() {
-                    self.global_init(part, element, slot + index as u32 * stride);
-                }
-            }
-            (ast::Init::List(parts, span), Type::Struct(id)) => {
-                let fields: Vec<_> = self.program.structs[id.0 as usize]
-                    .fields
-                    .iter()
-                    .map(|field| (field.offset, field.ty.clone()))
-                    .collect();
-                self.fits(parts.len(), fields.len(), *span);
-                for (part, (offset, ty)) in parts.iter().zip(&fields) {
-                    self.global_init(part, ty, slot + offset);
-                }
-            }
-            (init, ty) => self.wrong_init(init, ty),
-        }
-    }
-
-    fn check_range(&mut self, value: Value, ty: &Type, span: Span) {
-        if let (Value::Int(number), Type::Range(low, high)) = (value, ty)
-            && !(*low..=*high).contains(&number)
-            && !self.diagnostics.iter().any(|d| d.span == span)
-        {
-            let name = self.type_name(ty);
-            self.report(Diagnostic::error(
-                span,
-                format!("{number} is not in the range of `{name}`"),
-            ));
-        }
-    }
-
     fn invariant(&mut self, invariant: &'a ast::Invariant) {
         let (condition, _) = self.in_context(Context::Invariant, |checker| {
             let value = checker.expr(&invariant.condition);
@@ -499,15 +413,6 @@ impl<'a> Checker<'a> {
             number += 1;
             start.name = format!("{name}#{number}");
         }
-    }
-}
-
-/// The value of a variable without an initialiser.
-fn default_value(ty: &Type) -> Value {
-    match ty {
-        Type::Range(low, high) if !(*low..=*high).contains(&0) => Value::Int(*low),
-        Type::Pointer(_) | Type::Thread => Value::Null,
-        _ => Value::Int(0),
     }
 }
 

@@ -8,6 +8,7 @@ pub mod constants;
 mod disciplines;
 mod expressions;
 mod flow;
+mod initialisers;
 mod items;
 mod operations;
 mod places;

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use super::types::Role;
 use super::{Body, Checker, Context, Label};
 use crate::ast;
 use crate::diagnostic::Diagnostic;
@@ -466,99 +465,5 @@ impl<'a> Checker<'a> {
             Value::Int(value) => value,
             _ => 0,
         }
-    }
-
-    fn local_variable(
-        &mut self,
-        variable: &'a ast::Variable,
-        span: Span,
-        out: &mut Vec<Statement>,
-    ) {
-        let ty = self.variable_type(variable, Role::Local);
-        if let Some(discipline) = variable.disciplines.first() {
-            let span = match discipline {
-                ast::Discipline::GuardedBy { span, .. } | ast::Discipline::ThreadLocal(span) => {
-                    *span
-                }
-            };
-            self.report(
-                Diagnostic::error(span, "a local variable needs no protection")
-                    .help("no other thread can see it; leave this out"),
-            );
-        }
-        // The initialiser is evaluated before the name is in scope.
-        let mut init = Vec::new();
-        if let Some(initialiser) = &variable.init {
-            self.local_init(initialiser, &ty, 0, &mut init);
-        }
-        let local = self.declare_local(&variable.name, ty);
-        out.push(Statement {
-            kind: StatementKind::Declare { local, init },
-            span,
-        });
-    }
-
-    fn local_init(
-        &mut self,
-        init: &'a ast::Init,
-        ty: &Type,
-        offset: u32,
-        out: &mut Vec<(u32, Type, Expr)>,
-    ) {
-        let slots = |checker: &Self, ty: &Type| checker.program.slots(ty);
-        match (init, ty) {
-            (_, Type::Error) => {}
-            (ast::Init::Value(expr), ty) if ty.is_scalar() => {
-                let value = self.expr(expr);
-                let value = self.convert(value, ty);
-                out.push((offset, ty.clone(), value));
-            }
-            (ast::Init::List(parts, span), Type::Array(element, length)) => {
-                self.fits(parts.len(), *length as usize, *span);
-                let stride = slots(self, element);
-                for (index, part) in parts.iter().enumerate() {
-                    self.local_init(part, element, offset + index as u32 * stride, out);
-                }
-            }
-            (ast::Init::List(parts, span), Type::Struct(id)) => {
-                let fields: Vec<_> = self.program.structs[id.0 as usize]
-                    .fields
-                    .iter()
-                    .map(|field| (field.offset, field.ty.clone()))
-                    .collect();
-                self.fits(parts.len(), fields.len(), *span);
-                for (part, (at, ty)) in parts.iter().zip(&fields) {
-                    self.local_init(part, ty, offset + at, out);
-                }
-            }
-            (init, ty) => self.wrong_init(init, ty),
-        }
-    }
-
-    /// Reports an initialiser list that is too long.
-    pub(super) fn fits(&mut self, found: usize, room: usize, span: Span) {
-        if found > room {
-            self.report(
-                Diagnostic::error(span, "too many values")
-                    .label(format!("{found} values for {room} places")),
-            );
-        }
-    }
-
-    /// Reports an initialiser of the wrong shape.
-    pub(super) fn wrong_init(&mut self, init: &'a ast::Init, ty: &Type) {
-        let span = match init {
-            ast::Init::Value(expr) => expr.span,
-            ast::Init::List(_, span) => *span,
-        };
-        let name = self.a_type(ty);
-        let help = match ty {
-            Type::Array(..) | Type::Struct(_) => "write the values in braces: `{1, 2, 3}`",
-            Type::Mutex { .. } | Type::RwLock | Type::Cond | Type::Channel(..) => {
-                "it starts out unlocked or empty; leave the initialiser out"
-            }
-            _ => "a single value is needed",
-        };
-        self.report(Diagnostic::error(span, format!("{name} can not start with this")).help(help));
     }
 }
