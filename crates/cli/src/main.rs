@@ -17,6 +17,8 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+use raddle_report::json::{CheckReport, Verdict};
+
 use args::{Cli, Command};
 
 /// What a command says to the shell.
@@ -38,8 +40,33 @@ impl From<Exit> for ExitCode {
     }
 }
 
+/// Prints help, or what is wrong with the command line; as JSON too if that was asked for.
+fn usage(error: &clap::Error) -> ExitCode {
+    let _ = error.print();
+    if !error.use_stderr() {
+        return Exit::Success.into();
+    }
+    let words: Vec<_> = std::env::args().collect();
+    let json = words.iter().any(|word| word == "--format=json")
+        || words.windows(2).any(|pair| pair == ["--format", "json"]);
+    if json {
+        let message = error.to_string();
+        let reason = message.lines().next().unwrap_or_default();
+        let report = CheckReport {
+            verdict: Verdict::Error,
+            reason: Some(reason.trim_start_matches("error: ").to_owned()),
+            ..CheckReport::default()
+        };
+        terminal::print(&report.to_json());
+    }
+    Exit::Error.into()
+}
+
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error),
+    };
     let exit = match &cli.command {
         Command::Check(args) => check::check(args),
         Command::Run(args) => simulate::simulate(args),

@@ -137,15 +137,21 @@ impl Narrator {
             .collect()
     }
 
-    /// Whether some thread is blocked at an assumption.
+    /// Whether some thread is blocked at assumptions, whatever it chooses.
     #[must_use]
     pub fn is_cut(&mut self) -> bool {
         let mut step = Step::default();
         (0..self.state.threads.len()).any(|thread| {
+            let (mut assumes, mut otherwise) = (false, false);
             let thread = ThreadId(thread as u32);
             self.machine
-                .step(&self.state, thread, Choice::FIRST, &mut step);
-            step.status == Status::Blocked { assumption: true }
+                .for_each_step(&self.state, thread, &mut step, |_, _, step| {
+                    match step.status {
+                        Status::Blocked { assumption: true } => assumes = true,
+                        _ => otherwise = true,
+                    }
+                });
+            assumes && !otherwise
         })
     }
 
