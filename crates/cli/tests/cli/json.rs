@@ -102,6 +102,9 @@ fn errors_are_reports_too() {
         (&["run", &broken], "has an error"),
         (&["replay", "no/such.json"], "can not read"),
         (&["replay", &garbage], "not JSON"),
+        (&["replay", bank], "is a program, not a trace"),
+        (&["check", bank, "--bogus"], "unexpected argument '--bogus'"),
+        (&["check"], "required arguments were not provided"),
     ] {
         let said = raddle(&[arguments, &["--format", "json"]].concat()).exits(2);
         let report = said.json();

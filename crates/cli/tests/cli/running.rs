@@ -36,6 +36,11 @@ fn ends_are_told_apart() {
         ("void main() { }", 0, "all threads have ended"),
         ("void main() { assume(false); }", 0, "cut by an `assume`"),
         ("void main() { await(false); }", 1, "error: deadlock"),
+        (
+            "void main() { atomic { choose { assume(false); } or { await(false); } } }",
+            1,
+            "error: deadlock",
+        ),
         ("void main() { assert(false); }", 1, "assertion failed"),
         ("int x; void main() { x = 1 / x; }", 1, "division by zero"),
         (

@@ -212,10 +212,10 @@ impl Narrator {
             || self.machine.place(&self.state, thread),
             |access| access.place,
         );
+        self.name_new_threads(&step.after);
         let action = self.action(step_move, place, &step);
         let before = self.values();
         let lane = self.lanes[thread.index()];
-        self.name_new_threads(&step.after);
         self.state = step.after;
         self.name_new_objects();
         let mut changes = changes(&before, &self.values());

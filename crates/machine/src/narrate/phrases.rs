@@ -136,7 +136,7 @@ impl Narrator {
                 _ => format!("sends to {name}"),
             },
             SyncOp::Receive => format!("receives from {name}"),
-            SyncOp::Spawn => "starts a thread".into(),
+            SyncOp::Spawn => format!("starts {name}"),
             SyncOp::Join => format!("joins {name}"),
             SyncOp::Exit => format!("{} ends", self.names.threads[thread]),
             SyncOp::Free => {
