@@ -4,6 +4,7 @@
 
 mod args;
 mod cpu;
+mod json;
 mod measure;
 mod model;
 mod profile;
@@ -17,7 +18,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use args::{Args, Format};
-use measure::{Comparison, Tools};
+use measure::Tools;
 
 /// What can go wrong, for people.
 type Result<T> = std::result::Result<T, String>;
@@ -59,15 +60,12 @@ fn run(args: &Args) -> Result<bool> {
     match args.format {
         Format::Text => print!("{}", table::text(&comparisons)),
         Format::Markdown => print!("{}", table::markdown(&comparisons)),
-        Format::Json => {
-            let json = serde_json::to_string_pretty(&comparisons).map_err(|e| e.to_string())?;
-            println!("{json}");
-        }
+        Format::Json => println!("{}", json::json(&comparisons)?),
     }
     let disagreements: Vec<&str> = comparisons
         .iter()
         .filter(|comparison| !comparison.agrees())
-        .map(Comparison::name)
+        .map(|comparison| comparison.model)
         .collect();
     if !disagreements.is_empty() {
         eprintln!("the tools disagree on: {}", disagreements.join(", "));

@@ -55,7 +55,7 @@ impl Run {
 }
 
 /// The best runs of both tools on one model.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
 pub(crate) struct Comparison {
     pub(crate) model: &'static str,
     pub(crate) raddle: Run,
@@ -63,10 +63,6 @@ pub(crate) struct Comparison {
 }
 
 impl Comparison {
-    pub(crate) fn name(&self) -> &'static str {
-        self.model
-    }
-
     /// Whether the tools have seen the same state space.
     pub(crate) fn agrees(&self) -> bool {
         self.spin.as_ref().is_none_or(|spin| {

@@ -64,7 +64,8 @@ pub(crate) struct Check {
     #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) max_depth: Option<u64>,
 
-    /// Give up when the search takes this much memory, such as 512M or 4G.
+    /// Give up when the search takes this much memory, such as 512M or 4G. [default: half of
+    /// the memory of the machine]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) max_memory: Option<u64>,
 

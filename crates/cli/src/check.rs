@@ -161,7 +161,7 @@ fn explore(
     if let Some(depth) = args.max_depth {
         search = search.max_depth(depth);
     }
-    if let Some(memory) = args.max_memory {
+    if let Some(memory) = args.max_memory.or_else(memory::half_of_all) {
         search = search.max_memory(memory);
     }
     if let Some(time) = args.timeout {

@@ -393,3 +393,10 @@ fn arbitrary_bytes() {
         survive(case, &String::from_utf8_lossy(&bytes));
     }
 }
+
+#[test]
+fn globals_beyond_the_limit() {
+    // The first has all slots that there are.
+    let text = "int a[65535]; int b[65535]; int c; mutex m; void main() { c = a[0] + b[1]; }";
+    assert!(!survive(0, text));
+}
