@@ -66,3 +66,11 @@ fn every_program_runs() {
     }
     assert!(broken.is_empty(), "{}", broken.join("\n"));
 }
+
+#[test]
+fn very_many_alternatives_are_no_burden() {
+    let program = "int x; void main() { x = choose(0..2147483647); }";
+    raddle_reading(&["run", "-", "--seed", "1"], program)
+        .exits(0)
+        .says(&["all threads have ended"]);
+}

@@ -106,70 +106,77 @@ impl Narrator {
         position.map(|position| ThreadId(position as u32))
     }
 
-    /// The moves that are possible now.
+    /// The moves that are possible now. Of a thread with very many alternatives, only the first
+    /// few thousand are listed.
     #[must_use]
     pub fn possible(&mut self) -> Vec<Move> {
-        let mut step = Step::default();
         let mut moves = Vec::new();
-        for thread in 0..self.state.threads.len() {
-            let thread = ThreadId(thread as u32);
-            self.machine
-                .for_each_step(&self.state, thread, &mut step, |_, step_move, step| {
-                    if matches!(step.status, Status::Moved | Status::Failed(_)) {
-                        moves.push(step_move);
-                    }
-                });
-        }
+        self.for_each_alternative(|step_move, step| {
+            if matches!(step.status, Status::Moved | Status::Failed(_)) {
+                moves.push(step_move);
+            }
+        });
         moves
     }
 
-    /// The threads that are blocked.
+    /// The threads that are blocked, whatever they choose.
     #[must_use]
     pub fn blocked(&mut self) -> Vec<ThreadId> {
-        let threads = (0..self.state.threads.len()).map(|thread| ThreadId(thread as u32));
-        let mut step = Step::default();
-        threads
-            .filter(|thread| {
-                self.machine
-                    .step(&self.state, *thread, Choice::FIRST, &mut step);
-                matches!(step.status, Status::Blocked { .. })
-            })
-            .collect()
+        let mut blocked = self.threads_whose_steps_all(|status| {
+            matches!(status, Status::Blocked { .. } | Status::Ended)
+        });
+        blocked.retain(|thread| {
+            let phase = self.state.phase(thread.index());
+            !matches!(phase, Phase::Ended | Phase::Failed)
+        });
+        blocked
     }
 
     /// Whether some thread is blocked at assumptions, whatever it chooses.
     #[must_use]
     pub fn is_cut(&mut self) -> bool {
+        let at_assumptions = |status: &Status| *status == Status::Blocked { assumption: true };
+        !self.threads_whose_steps_all(at_assumptions).is_empty()
+    }
+
+    fn threads_whose_steps_all(&mut self, test: impl Fn(&Status) -> bool) -> Vec<ThreadId> {
+        let mut holds = vec![true; self.state.threads.len()];
+        self.for_each_alternative(|step_move, step| {
+            holds[step_move.thread.index()] &= test(&step.status);
+        });
+        let threads = holds.iter().enumerate().filter(|(_, holds)| **holds);
+        threads.map(|(thread, _)| ThreadId(thread as u32)).collect()
+    }
+
+    /// Calls `visit` for every alternative of every thread, up to a limit for each thread.
+    fn for_each_alternative(&mut self, mut visit: impl FnMut(Move, &Step<State>)) {
+        const MOST: usize = 4096;
         let mut step = Step::default();
-        (0..self.state.threads.len()).any(|thread| {
-            let (mut assumes, mut otherwise) = (false, false);
+        for thread in 0..self.state.threads.len() {
             let thread = ThreadId(thread as u32);
-            self.machine
-                .for_each_step(&self.state, thread, &mut step, |_, _, step| {
-                    match step.status {
-                        Status::Blocked { assumption: true } => assumes = true,
-                        _ => otherwise = true,
-                    }
-                });
-            assumes && !otherwise
-        })
+            let mut next = Some(Choice::FIRST);
+            for _ in 0..MOST {
+                let Some(choice) = next else { break };
+                self.machine.step(&self.state, thread, choice, &mut step);
+                visit(Move { thread, choice }, &step);
+                next = step.next_choice;
+            }
+        }
     }
 
     /// Two accesses that are about to race, if there are any.
     #[must_use]
     pub fn race(&mut self) -> Option<Vec<Note>> {
         let mut next: Vec<(ThreadId, Access)> = Vec::new();
-        let mut step = Step::default();
-        for thread in 0..self.state.threads.len() {
-            let thread = ThreadId(thread as u32);
-            self.machine
-                .for_each_step(&self.state, thread, &mut step, |_, _, step| {
-                    if matches!(step.status, Status::Moved | Status::Failed(_)) {
-                        next.extend(step.footprint.iter().map(|access| (thread, *access)));
-                    }
-                });
-        }
-        next.retain(|(_, access)| access.kind == AccessKind::Plain);
+        self.for_each_alternative(|step_move, step| {
+            if matches!(step.status, Status::Moved | Status::Failed(_)) {
+                let plain = step
+                    .footprint
+                    .iter()
+                    .filter(|a| a.kind == AccessKind::Plain);
+                next.extend(plain.map(|access| (step_move.thread, *access)));
+            }
+        });
         let (first, second) = next.iter().enumerate().find_map(|(index, first)| {
             let mut later = next[index + 1..].iter();
             let second =
