@@ -25,6 +25,8 @@ const THREAD: u8 = 0xF4;
 const HEAP: u8 = 0xF5;
 /// A name and an offset in one byte each.
 const SMALL_HEAP: u8 = 0xF6;
+/// A global slot in one byte.
+const SMALL_GLOBAL: u8 = 0xF7;
 
 #[inline]
 fn write(word: i64, bytes: &mut Vec<u8>) {
@@ -32,6 +34,27 @@ fn write(word: i64, bytes: &mut Vec<u8>) {
         bytes.push(word as u8);
     } else {
         write_long(word, bytes);
+    }
+}
+
+/// Writes several words. Runs of small integers are written at once.
+fn write_all(words: &[i64], bytes: &mut Vec<u8>) {
+    let mut chunks = words.chunks_exact(8);
+    for chunk in &mut chunks {
+        if chunk.iter().all(|word| (*word as u64) < ONE_BYTE as u64) {
+            let mut small = [0; 8];
+            for (byte, word) in small.iter_mut().zip(chunk) {
+                *byte = *word as u8;
+            }
+            bytes.extend_from_slice(&small);
+        } else {
+            for &word in chunk {
+                write(word, bytes);
+            }
+        }
+    }
+    for &word in chunks.remainder() {
+        write(word, bytes);
     }
 }
 
@@ -51,6 +74,7 @@ fn write_long(word: i64, bytes: &mut Vec<u8>) {
                 tagged(INTEGER, word as u32);
             }
         }
+        Reference::Global(slot) if slot < 256 => bytes.extend([SMALL_GLOBAL, slot as u8]),
         Reference::Global(slot) => tagged(GLOBAL, slot as u32),
         Reference::Thread(Name(name)) if name < u64::from(SMALL_THREAD_END - SMALL_THREAD) => {
             bytes.push(SMALL_THREAD + name as u8);
@@ -106,6 +130,7 @@ impl Reader<'_> {
             MINUS_ONE => -1,
             INTEGER => i64::from(self.number()),
             NEGATIVE => i64::from(self.number() as i32),
+            SMALL_GLOBAL => word::global(self.byte().into()),
             GLOBAL => word::global(self.number() as usize),
             THREAD => word::thread(Name::canonical(self.number() as usize)),
             HEAP => {
@@ -130,9 +155,7 @@ impl Reader<'_> {
 /// Appends the encoding of a canonical state.
 pub(crate) fn encode(program: &Program, state: &State, bytes: &mut Vec<u8>) {
     let features = &program.features;
-    for &word in &state.words[..program.initial.len()] {
-        write(word, bytes);
-    }
+    write_all(&state.words[..program.initial.len()], bytes);
     if features.spawn {
         write(state.threads.len() as i64, bytes);
     }
@@ -161,9 +184,7 @@ pub(crate) fn encode(program: &Program, state: &State, bytes: &mut Vec<u8>) {
         if features.calls {
             write(rest.len() as i64, bytes);
         }
-        for &word in rest {
-            write(word, bytes);
-        }
+        write_all(rest, bytes);
     }
     if features.heap {
         write(state.objects.len() as i64, bytes);
@@ -174,9 +195,8 @@ pub(crate) fn encode(program: &Program, state: &State, bytes: &mut Vec<u8>) {
             );
             write(i64::from(object.layout), bytes);
             if !object.freed {
-                for &word in &state.words[object.start as usize..][..object.length as usize] {
-                    write(word, bytes);
-                }
+                let words = &state.words[object.start as usize..][..object.length as usize];
+                write_all(words, bytes);
             }
         }
     }
@@ -272,6 +292,8 @@ mod tests {
             -2,
             i64::from(i32::MIN),
             word::global(0),
+            word::global(255),
+            word::global(256),
             word::global(65_535),
             word::thread(Name::canonical(0)),
             word::thread(Name::canonical(15)),
@@ -286,8 +308,10 @@ mod tests {
         for word in words {
             write(word, &mut bytes);
         }
+        write_all(&words, &mut bytes);
+        write_all(&[7; 21], &mut bytes);
         let mut reader = Reader { bytes: &bytes };
-        for word in words {
+        for word in words.into_iter().chain(words).chain([7; 21]) {
             assert_eq!(reader.word(), word);
         }
         assert!(reader.bytes.is_empty());

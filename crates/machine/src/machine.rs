@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use raddle_explore::{Choice, Fault, FaultKind, Place, Status, Step, System, ThreadId};
+use raddle_explore::{
+    Access, AccessKind, Choice, Fault, FaultKind, Place, Status, Step, SyncOp, System, ThreadId,
+};
 use raddle_lang::Span;
 
 use crate::canonical::{Canonicaliser, Renaming};
@@ -12,7 +14,7 @@ use crate::execute::{Execution, Halt, MAX_THREADS, Mode, Scratch};
 use crate::op::Op;
 use crate::program::{Granularity, Program};
 use crate::state::{Phase, State, header};
-use crate::word::{Name, Reference};
+use crate::word::{self, Name, Reference};
 
 /// Runs a program, step by step.
 ///
@@ -135,6 +137,37 @@ impl Machine {
         }
     }
 
+    /// What a thread waits for whose next operation is on a global mutex or semaphore that
+    /// is not free. The interpreter would find out the same, after copying the state; in
+    /// programs with locks this is what most attempted steps come to.
+    fn waits_for_lock(&self, state: &State, thread: usize) -> Option<Access> {
+        let pc = state.pc(thread);
+        let (object, op) = match self.program.code[pc as usize] {
+            Op::Lock { mutex, .. } => (mutex, SyncOp::Acquire),
+            Op::Down { semaphore } => (semaphore, SyncOp::Down),
+            _ => return None,
+        };
+        let frames = state.frames(thread);
+        let base = frames.len() - self.program.heights[pc as usize] as usize;
+        let reference = frames[base + object as usize];
+        let Reference::Global(cell) = Reference::of(reference) else {
+            return None;
+        };
+        let word = state.words[cell];
+        let free = match self.program.code[pc as usize] {
+            Op::Lock { kind, .. } => {
+                kind.is_free_for(word::thread(state.threads[thread].name), word)
+            }
+            _ => word > 0,
+        };
+        (!free).then(|| Access {
+            location: word::location(reference),
+            writes: false,
+            kind: AccessKind::Sync(op),
+            place: Place(pc),
+        })
+    }
+
     fn fault(&self, halt: Halt, place: Place) -> Fault {
         let (kind, message) = match halt {
             Halt::Assertion { message } => {
@@ -191,6 +224,11 @@ impl System for Machine {
         step.next_choice = None;
         if matches!(state.phase(thread), Phase::Ended | Phase::Failed) {
             step.status = Status::Ended;
+            return;
+        }
+        if let Some(access) = self.waits_for_lock(state, thread) {
+            step.footprint.push(access);
+            step.status = Status::Blocked { assumption: false };
             return;
         }
         step.after.clone_from(state);

@@ -6,6 +6,8 @@
 
 use raddle_lang::ast::{BinaryOp, IntType, UnaryOp};
 
+use crate::word;
+
 /// A register of the current frame.
 pub(crate) type Reg = u16;
 /// A position in the code.
@@ -27,6 +29,13 @@ pub(crate) enum Fit {
 pub(crate) enum LockKind {
     Plain,
     Reentrant,
+}
+
+impl LockKind {
+    /// Whether a thread can take a mutex that has this owner.
+    pub(crate) fn is_free_for(self, thread: i64, owner: i64) -> bool {
+        owner == word::NULL || self == Self::Reentrant && owner == thread
+    }
 }
 
 /// An instruction.

@@ -165,8 +165,7 @@ impl Execution<'_> {
     /// Takes a mutex `count` times, if it is free for this thread.
     fn take(&mut self, mutex: Reg, kind: LockKind, count: i64) -> Result<bool, Trouble> {
         let cell = self.cell(self.get(mutex))?;
-        let owner = self.memory.words[cell];
-        let free = owner == word::NULL || kind == LockKind::Reentrant && owner == self.me;
+        let free = kind.is_free_for(self.me, self.memory.words[cell]);
         if free {
             self.memory.words[cell] = self.me;
             if kind == LockKind::Reentrant {
