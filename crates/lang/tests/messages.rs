@@ -5,12 +5,12 @@
 
 use std::fmt::Write as _;
 
-use raddle_lang::{Diagnostic, Source, Style, diagnostic, parse};
+use raddle_lang::{Diagnostic, Source, Style, analyse, diagnostic, parse};
 
 /// All messages about a program.
 fn messages(text: &str) -> String {
     let source = Source::new("program.rad", text);
-    let (_, problems) = parse(&source);
+    let (_, problems) = analyse(&source);
     render(&problems, &source)
 }
 
@@ -37,6 +37,7 @@ macro_rules! cases {
     };
 }
 
+// Programs that can not be parsed.
 cases! {
     assign_with_colon: "int x;\nvoid main() {\n    x := 1;\n}\n",
     assignment_in_condition: "void main() {\n    if (x = 1) x = 2;\n}\n",
@@ -90,4 +91,39 @@ fn nested_too_deeply() {
     let (_, problems) = parse(&Source::new("program.rad", text));
     let messages: Vec<_> = problems.iter().map(|p| (&*p.message, &*p.help)).collect();
     insta::assert_debug_snapshot!("nested_too_deeply", messages);
+}
+
+// Programs that can be parsed, but mean nothing.
+cases! {
+    unknown_names: "int balance;\nvoid main() {\n    balanse = 1;\n    depsit();\n    goto end;\n    lokc(balance);\n}\n",
+    unknown_type: "Semaphore s;\nmutx m;\nvoid main() { }\n",
+    declared_twice: "int x;\nbool x;\nvoid lock() { }\nvoid main(int a, int a) { }\nenum E { A, B };\nstruct S { int f; int f; };\nint A;\nrun main(1, 2);\n",
+    wrong_types: "bool b;\nint x;\nmutex m;\nint* p;\nvoid main() {\n    b = 1;\n    x = b;\n    x = m;\n    p = x;\n    x = p;\n    p = 0;\n    if (m) x = 1;\n    x = b + 1;\n}\n",
+    enums: "enum Colour { RED, GREEN };\nenum Size { SMALL };\nColour c;\nint x;\nvoid main() {\n    c = 1;\n    x = c;\n    if (c) x = 1;\n    if (c == SMALL) x = 1;\n    RED = 2;\n}\n",
+    aggregates: "struct S { int f; };\nS s, t;\nint a[3], b[3];\nvoid main() {\n    s = t;\n    a = b;\n    if (a == b) skip;\n}\nint f(S s) { return 0; }\n",
+    fields_and_indices: "struct Node { int value; Node* next; };\nNode n;\nNode* p;\nint a[3];\nint x;\nvoid main() {\n    n.vlaue = 1;\n    p.value = 1;\n    n->value = 1;\n    x.f = 1;\n    x[0] = 1;\n    a[3] = 1;\n    a[true] = 1;\n    n.colour = 2;\n}\n",
+    references: "int x;\nvoid main() {\n    int y;\n    int* p = &y;\n    p = &3;\n    *x = 1;\n    p = &x + 1;\n}\n",
+    arity: "int f(int a, int b) { return a + b; }\nmutex m;\nvoid main() {\n    f(1);\n    lock();\n    lock(m, m);\n    spawn f(1, 2, 3);\n}\n",
+    results: "int f(int a) {\n    if (a > 0) return 1;\n}\nvoid g() { return 1; }\nint h() { return; }\nvoid main() {\n    int x = g();\n    f(1) + 1;\n}\n",
+    locks: "rwlock l;\nsemaphore s = 1;\ncond c;\nmutex m;\nmutex* p;\nvoid main() {\n    lock(l);\n    lock(s);\n    lock(c);\n    lock(p);\n    wait(c);\n    wait(m, c);\n    notify(s);\n    down(m);\n    read_lock(m);\n    m = 1;\n}\n",
+    channels: "chan<int, 2> c;\nchan<int> r;\nchan<(int, bool), 1> pair;\nint x;\nvoid main() {\n    send(c, true);\n    send(c);\n    try_send(r, 1);\n    int y = recv(pair);\n    bool b;\n    recv(pair, b, y);\n    recv(c, x);\n    send(x, 1);\n    len(x);\n}\n",
+    atomics: "int x;\nmutex m;\natomic mutex n;\nvoid main() {\n    int y;\n    cas(&x, 0, 1);\n    cas(y, 0, 1);\n    cas(m, 0, 1);\n    cas(x, 0);\n    fetch_add(x, true);\n    swap(x, null);\n}\n",
+    locals_that_must_be_global: "void main() {\n    mutex m;\n    int x guarded_by m;\n    int big[5000];\n}\n",
+    atomic_blocks: "mutex m;\nchan<int> c;\nvoid waits() { lock(m); wait(m); unlock(m); }\nvoid main() {\n    atomic { lock(m); wait(m); }\n    atomic { waits(); }\n    atomic { send(c, 1); }\n    goto inside;\n    atomic { inside: skip; }\n}\n",
+    unreachable_code: "int x;\nvoid main() {\n    while (true) {\n        x = 1;\n    }\n    x = 2;\n}\nvoid other() {\n    goto end;\n    x = 3;\nend:\n    return;\n    x = 4;\n}\n",
+    jumps: "void main() {\n    break;\n    continue;\n    switch (1) { case 1: continue; }\na: skip;\na: skip;\n}\n",
+    switches: "enum E { A, B };\nE e;\nint x;\nvoid main() {\n    switch (x) { case 1: break; case 1: break; case x: break; default: break; default: break; }\n    switch (e) { case A: case 1: break; }\n    switch (null) { }\n}\n",
+    constants: "const int A = B;\nconst int B = A + 1;\nconst int C = 1 / 0;\nint x;\nconst int D = x;\nconst mutex M = 1;\nint a[x], b[0], c[-1], d[true];\nvoid main() { }\n",
+    ranges: "int<5..1> empty;\nint<0..3> r = 7;\nu8 small = 300;\nvoid main() {\n    r = 9;\n    int n = choose(3..1);\n    small = -1;\n}\n",
+    initialisers: "int a[2] = {1, 2, 3};\nint b = {1};\nint c[2] = 1;\nmutex m = 1;\nsemaphore s = -1;\nstruct S { int f = 1; };\nint x;\nint y = x;\nvoid main() { }\n",
+    structs: "struct A { B b; };\nstruct B { A a; };\nstruct Empty { };\nvoid main() { }\n",
+    threads: "void f(int a) { }\nint x;\nrun f(x) || g() || f(1)[0] || f();\nrun f(1);\n",
+    no_threads: "int x;\nvoid f() { x = 1; }\n",
+    main_with_arguments: "void main(int n) { }\n",
+    thread_handles: "void f() { }\nvoid main() {\n    int t = spawn f();\n    join(t);\n    join(1);\n    thread u = 3;\n}\n",
+    invariants: "int x;\nint f() { return 1; }\ninvariant x++ < 3;\ninvariant f() == 1;\ninvariant y == 1;\ninvariant tid == 0;\nvoid main() { }\n",
+    disciplines: "int x guarded_by y;\nint y;\nmutex m, ms[2];\nint a[3] guarded_by ms[];\nint b guarded_by ms[];\nint c guarded_by m thread_local;\nmutex n guarded_by m;\nexclusive z when (tid == 0);\nexclusive a[1] when (tid == 0);\nvoid main() { }\n",
+    unused_values: "int x;\nmutex m;\nvoid main() {\n    x;\n    x + 1;\n    try_lock(m);\n    new int;\n}\n",
+    functions_as_values: "void f() { }\nint x = f;\nvoid main() {\n    x = f;\n    f = 1;\n    x();\n}\n",
+    too_large: "int a[40000], b[40000];\nvoid main() { }\n",
 }

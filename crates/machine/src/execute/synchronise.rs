@@ -44,41 +44,32 @@ impl Execution<'_> {
         }
         match op {
             Op::Lock { mutex, kind } => {
-                self.synchronise(self.get(mutex), true, SyncOp::Acquire);
-                if !self.take(mutex, kind, 1)? {
-                    return Err(BLOCKED);
-                }
+                let taken = self.take(mutex, kind, 1)?;
+                self.acquired(mutex, taken, SyncOp::Acquire)?;
             }
             Op::TryLock { to, mutex, kind } => {
                 let taken = self.take(mutex, kind, 1)?;
-                self.synchronise(self.get(mutex), taken, SyncOp::Try);
-                self.set(to, i64::from(taken));
+                self.tried(to, mutex, taken);
             }
             Op::Unlock { mutex, kind } => {
                 self.synchronise(self.get(mutex), true, SyncOp::Release);
                 self.unlock(mutex, kind)?;
             }
             Op::ReadLock { lock } => {
-                self.synchronise(self.get(lock), true, SyncOp::AcquireShared);
-                if !self.read_lock(lock)? {
-                    return Err(BLOCKED);
-                }
+                let taken = self.read_lock(lock)?;
+                self.acquired(lock, taken, SyncOp::AcquireShared)?;
             }
             Op::TryReadLock { to, lock } => {
                 let taken = self.read_lock(lock)?;
-                self.synchronise(self.get(lock), taken, SyncOp::Try);
-                self.set(to, i64::from(taken));
+                self.tried(to, lock, taken);
             }
             Op::WriteLock { lock } => {
-                self.synchronise(self.get(lock), true, SyncOp::Acquire);
-                if !self.write_lock(lock)? {
-                    return Err(BLOCKED);
-                }
+                let taken = self.write_lock(lock)?;
+                self.acquired(lock, taken, SyncOp::Acquire)?;
             }
             Op::TryWriteLock { to, lock } => {
                 let taken = self.write_lock(lock)?;
-                self.synchronise(self.get(lock), taken, SyncOp::Try);
-                self.set(to, i64::from(taken));
+                self.tried(to, lock, taken);
             }
             Op::UnlockRw { lock } => self.unlock_rw(lock)?,
             Op::Wait {
@@ -93,15 +84,12 @@ impl Execution<'_> {
                 monitor,
             } => self.notify(object, all, monitor)?,
             Op::Down { semaphore } => {
-                self.synchronise(self.get(semaphore), true, SyncOp::Down);
-                if !self.down(semaphore)? {
-                    return Err(BLOCKED);
-                }
+                let taken = self.down(semaphore)?;
+                self.acquired(semaphore, taken, SyncOp::Down)?;
             }
             Op::TryDown { to, semaphore } => {
                 let taken = self.down(semaphore)?;
-                self.synchronise(self.get(semaphore), taken, SyncOp::Try);
-                self.set(to, i64::from(taken));
+                self.tried(to, semaphore, taken);
             }
             Op::Up { semaphore } => {
                 self.synchronise(self.get(semaphore), true, SyncOp::Up);
@@ -160,6 +148,18 @@ impl Execution<'_> {
             memory => self.memory_operation(memory)?,
         }
         Ok(())
+    }
+
+    /// The end of an operation that blocks unless it took its object.
+    fn acquired(&mut self, object: Reg, taken: bool, op: SyncOp) -> Result<(), Halt> {
+        self.synchronise(self.get(object), taken, op);
+        if taken { Ok(()) } else { Err(BLOCKED) }
+    }
+
+    /// The end of an operation that says whether it took its object.
+    fn tried(&mut self, to: Reg, object: Reg, taken: bool) {
+        self.synchronise(self.get(object), taken, SyncOp::Try);
+        self.set(to, i64::from(taken));
     }
 
     /// Takes a mutex `count` times, if it is free for this thread.
