@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use raddle_explore::{Order, Property, PropertySet};
 use raddle_machine::Granularity;
 
-/// Checks multithreaded programs: every schedule that matters, and no others.
+/// Checks multithreaded programs: explores their schedules, and shows what can go wrong.
 #[derive(Parser, Debug)]
 #[command(name = "raddle", version, max_term_width = 90)]
 #[command(

@@ -1,5 +1,7 @@
 //! `raddle check`
 
+use std::fs::OpenOptions;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -83,6 +85,9 @@ pub(crate) fn check(args: &Check) -> Exit {
             ),
         );
     }
+    if let Some(problem) = args.trace.as_deref().and_then(not_writable) {
+        return failed(args, &problem);
+    }
     let Loaded {
         program,
         diagnostics,
@@ -130,10 +135,7 @@ fn error_report(args: &Check, reason: String, diagnostics: Vec<json::Diagnostic>
         reduction: args.reduction.clone(),
         search: args.search.name().into(),
         granularity: args.step.granularity.name().into(),
-        properties: properties(&args.property)
-            .iter()
-            .map(|p| p.name().into())
-            .collect(),
+        properties: property_names(args),
         diagnostics,
         ..CheckReport::default()
     }
@@ -219,6 +221,27 @@ fn interruption() -> Arc<AtomicBool> {
     flag
 }
 
+/// The names of the properties that were asked for.
+fn property_names(args: &Check) -> Vec<String> {
+    let asked = properties(&args.property);
+    let goal = goals_wanted(&args.property).then_some("goal");
+    let names = asked.iter().map(|property| property.name()).chain(goal);
+    names.map(str::to_owned).collect()
+}
+
+/// Why a file can not be written. It is better to know before a long search than after it.
+fn not_writable(path: &Path) -> Option<String> {
+    let existed = path.exists();
+    let opened = OpenOptions::new().append(true).create(true).open(path);
+    match opened {
+        Ok(_) if existed => None,
+        Ok(_) => std::fs::remove_file(path)
+            .err()
+            .map(|error| error.to_string()),
+        Err(error) => Some(format!("can not write {}: {error}", path.display())),
+    }
+}
+
 fn write_trace(args: &Check, program: &Program, findings: &Findings) -> Result<(), String> {
     let Some(path) = &args.trace else {
         return Ok(());
@@ -266,12 +289,7 @@ fn report(
         reduction: findings.outcome.reduction.into(),
         search: args.search.name().into(),
         granularity: args.step.granularity.name().into(),
-        properties: findings
-            .outcome
-            .properties
-            .iter()
-            .map(|p| p.name().into())
-            .collect(),
+        properties: property_names(args),
         states: statistics.states,
         transitions: transitions(args, &findings.outcome),
         depth: statistics.max_depth,
@@ -379,6 +397,13 @@ fn summary(args: &Check, findings: &Findings, terminal: Terminal) -> String {
         outcome.reduction,
         args.search.name(),
     );
+    if !args.property.is_empty() {
+        line += &format!("  checked: {}\n", property_names(args).join(", "));
+    }
+    if findings.stories.is_empty() && statistics.failed > 0 {
+        let ends = counted(statistics.failed, "end state");
+        line += &format!("  in {ends} a thread had failed, which was not asked for\n");
+    }
     if let Some(reason) = findings.reason() {
         line += &format!("  {reason}\n");
     } else if let Some(limit) = outcome.cut {

@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use raddle_explore::{Choice, Move, System, ThreadId, Violation};
+use raddle_explore::{Choice, Move, ThreadId, Violation};
 use raddle_machine::narrate::{Narrator, Told};
 use raddle_machine::{Granularity, Machine, Program};
 use raddle_report::json::{
     self, CheckReport, ScheduledMove, TraceFile, TracedProgram, TracedViolation, ViolationKind,
 };
 use raddle_report::lanes;
-use raddle_report::story::{Ending, Note, Story};
+use raddle_report::story::Story;
 
 use crate::Exit;
 use crate::args::{GranularityArg, Replay};
@@ -230,42 +230,21 @@ fn retell(traced: &Traced) -> Result<Story, Problem> {
         }
     }
     let expected = &traced.expected;
-    let notes = match (expected.kind, &failure) {
-        (ViolationKind::Assertion | ViolationKind::Runtime, Some((thread, fault))) => vec![Note {
-            thread: Some(*thread),
-            at: narrator.statement_spot(fault.place),
-            text: String::new(),
-        }],
-        (ViolationKind::Deadlock, None) if narrator.possible().is_empty() => {
-            let blocked = narrator.blocked();
-            blocked
-                .into_iter()
-                .map(|thread| narrator.waiting(thread))
-                .collect()
+    let ending = match (expected.kind, &failure) {
+        (kind, Some((lane, fault))) if kind == tell::failure_kind(fault) => {
+            Some(tell::failure(&narrator, *lane, fault))
         }
-        (ViolationKind::Invariant, None) => {
-            let state = narrator.state().clone();
-            match narrator.machine().broken_invariant(&state) {
-                Some(fault) => vec![tell::broken_invariant(&mut narrator, fault.place)],
-                None => Vec::new(),
-            }
-        }
-        (ViolationKind::Race, None) => narrator.race().unwrap_or_default(),
-        _ => Vec::new(),
+        (ViolationKind::Deadlock, None) => tell::deadlock(&mut narrator),
+        (ViolationKind::Invariant, None) => tell::broken_invariant(&mut narrator),
+        (ViolationKind::Race, None) => tell::race(&mut narrator),
+        _ => None,
     };
-    let same_message = failure
-        .as_ref()
-        .is_none_or(|(_, fault)| fault.message == expected.message);
-    if notes.is_empty() || !same_message {
-        return Err(misfit(format!("it ends without \"{}\"", expected.message)));
-    }
+    let ending = ending
+        .filter(|ending| ending.message == expected.message)
+        .ok_or_else(|| misfit(format!("it ends without \"{}\"", expected.message)))?;
     Ok(Story {
         threads: narrator.threads().to_vec(),
         steps,
-        ending: Ending {
-            message: expected.message.clone(),
-            in_last_step: failure.is_some(),
-            notes,
-        },
+        ending,
     })
 }

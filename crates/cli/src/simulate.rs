@@ -3,12 +3,11 @@
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use raddle_explore::System;
 use raddle_machine::Machine;
 use raddle_machine::narrate::{Narrator, Told};
 use raddle_report::json::{self, CheckReport, ViolationKind};
 use raddle_report::lanes;
-use raddle_report::story::{Ending, Note, Story};
+use raddle_report::story::{Ending, Story};
 
 use crate::Exit;
 use crate::args::Run;
@@ -61,25 +60,9 @@ pub(crate) fn simulate(args: &Run) -> Exit {
         match narrator.step(step) {
             Told::Moved(event) => story.steps.push(event),
             Told::Failed(event, fault) => {
-                let kind = match fault.kind {
-                    raddle_explore::FaultKind::Assertion => ViolationKind::Assertion,
-                    _ => ViolationKind::Runtime,
-                };
-                let note = Note {
-                    thread: Some(event.thread),
-                    at: narrator.statement_spot(fault.place),
-                    text: String::new(),
-                };
+                let ending = tell::failure(&narrator, event.thread, &fault);
                 story.steps.push(event);
-                let message = fault.message;
-                break End::Violation(
-                    kind,
-                    Ending {
-                        message,
-                        in_last_step: true,
-                        notes: vec![note],
-                    },
-                );
+                break End::Violation(tell::failure_kind(&fault), ending);
             }
             Told::Impossible => unreachable!("only possible moves are taken"),
         }
@@ -129,37 +112,19 @@ pub(crate) fn simulate(args: &Run) -> Exit {
 
 /// Whether the execution is over, or something is wrong with the state it is in.
 fn ended(narrator: &mut Narrator) -> Option<End> {
-    let state = narrator.state().clone();
-    if let Some(fault) = narrator.machine().broken_invariant(&state) {
-        let note = tell::broken_invariant(narrator, fault.place);
-        let ending = Ending {
-            message: fault.message,
-            notes: vec![note],
-            ..Ending::default()
-        };
+    if let Some(ending) = tell::broken_invariant(narrator) {
         return Some(End::Violation(ViolationKind::Invariant, ending));
     }
     if !narrator.possible().is_empty() {
         return None;
     }
-    let blocked = narrator.blocked();
-    if blocked.is_empty() {
-        return Some(End::Quiet("all threads have ended"));
+    if let Some(ending) = tell::deadlock(narrator) {
+        return Some(End::Violation(ViolationKind::Deadlock, ending));
     }
-    if narrator.is_cut() {
-        return Some(End::Quiet("cut by an `assume`"));
-    }
-    let message = tell::deadlock(blocked.len());
-    let notes = blocked
-        .into_iter()
-        .map(|thread| narrator.waiting(thread))
-        .collect();
-    let ending = Ending {
-        message,
-        notes,
-        ..Ending::default()
-    };
-    Some(End::Violation(ViolationKind::Deadlock, ending))
+    Some(End::Quiet(match narrator.is_cut() {
+        true => "cut by an `assume`",
+        false => "all threads have ended",
+    }))
 }
 
 fn clock_seed() -> u64 {

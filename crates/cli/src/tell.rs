@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use raddle_explore::{Cause, Property, Violation};
+use raddle_explore::{Access, Cause, Fault, FaultKind, Property, System, ThreadId, Violation};
 use raddle_lang::Span;
 use raddle_machine::narrate::{Narrator, Told};
 use raddle_machine::{Granularity, Machine, Program};
@@ -48,55 +48,92 @@ pub(crate) fn story(
 }
 
 fn ending(narrator: &mut Narrator, violation: &Violation, failed_in: Option<usize>) -> Ending {
-    let message = match &violation.cause {
-        Cause::Fault { fault, .. } | Cause::Invariant { fault } => fault.message.clone(),
-        Cause::Deadlock { blocked } => deadlock(blocked.len()),
-        Cause::Race(_) => "data race: two threads access one location, at least one writes".into(),
-    };
-    let notes = match &violation.cause {
-        Cause::Fault { fault, .. } => vec![Note {
-            thread: failed_in,
+    let known = "the search has found this";
+    match &violation.cause {
+        Cause::Fault { fault, .. } => failure(narrator, failed_in.expect(known), fault),
+        Cause::Invariant { .. } => broken_invariant(narrator).expect(known),
+        Cause::Deadlock { .. } => deadlock(narrator).expect(known),
+        Cause::Race(race) => {
+            let racers = [&race.first, &race.second].map(|racer| (racer.thread, racer.access));
+            race_between(narrator, &racers)
+        }
+    }
+}
+
+/// A step has failed, in the lane of its thread.
+pub(crate) fn failure(narrator: &Narrator, lane: usize, fault: &Fault) -> Ending {
+    Ending {
+        message: fault.message.clone(),
+        in_last_step: true,
+        notes: vec![Note {
+            thread: Some(lane),
             at: narrator.statement_spot(fault.place),
             text: String::new(),
         }],
-        Cause::Invariant { fault } => vec![broken_invariant(narrator, fault.place)],
-        Cause::Deadlock { blocked } => {
-            let threads: Vec<_> = blocked.iter().map(|blocked| blocked.thread).collect();
-            threads
-                .into_iter()
-                .map(|thread| narrator.waiting(thread))
-                .collect()
-        }
-        Cause::Race(race) => [&race.first, &race.second]
-            .into_iter()
-            .map(|racer| Note {
-                thread: Some(narrator.lane(racer.thread)),
-                at: narrator.statement_spot(racer.access.place),
-                text: narrator.about_to(&racer.access),
-            })
-            .collect(),
-    };
-    Ending {
-        message,
-        in_last_step: failed_in.is_some(),
-        notes,
     }
 }
 
-/// An invariant that does not hold in the state that the narrator is in.
-pub(crate) fn broken_invariant(narrator: &mut Narrator, place: raddle_explore::Place) -> Note {
-    Note {
-        thread: None,
-        at: narrator.spot_of(place),
-        text: invariant_values(narrator, place),
+/// The kind of a failure.
+pub(crate) fn failure_kind(fault: &Fault) -> ViolationKind {
+    match fault.kind {
+        FaultKind::Assertion => ViolationKind::Assertion,
+        FaultKind::Runtime => ViolationKind::Runtime,
+        FaultKind::Invariant => ViolationKind::Invariant,
     }
 }
 
-/// The message of a deadlock.
-pub(crate) fn deadlock(blocked: usize) -> String {
-    match blocked {
+/// The invariant that does not hold now, if there is one.
+pub(crate) fn broken_invariant(narrator: &mut Narrator) -> Option<Ending> {
+    let state = narrator.state().clone();
+    let fault = narrator.machine().broken_invariant(&state)?;
+    Some(Ending {
+        message: fault.message,
+        notes: vec![Note {
+            thread: None,
+            at: narrator.spot_of(fault.place),
+            text: invariant_values(narrator, fault.place),
+        }],
+        ..Ending::default()
+    })
+}
+
+/// The deadlock that there is now, if it is one: some thread waits, none can move, none has
+/// failed, and none is cut by an assumption.
+pub(crate) fn deadlock(narrator: &mut Narrator) -> Option<Ending> {
+    let state = narrator.state().clone();
+    if !narrator.possible().is_empty() || narrator.is_cut() || narrator.machine().failed(&state) {
+        return None;
+    }
+    let blocked = narrator.blocked();
+    let message = match blocked.len() {
+        0 => return None,
         1 => "deadlock: one thread waits for ever".into(),
         n => format!("deadlock: {n} threads wait for ever"),
+    };
+    let notes = blocked.into_iter().map(|thread| narrator.waiting(thread));
+    Some(Ending {
+        message,
+        notes: notes.collect(),
+        ..Ending::default()
+    })
+}
+
+/// The race that there is now, if there is one.
+pub(crate) fn race(narrator: &mut Narrator) -> Option<Ending> {
+    let racers = narrator.race()?;
+    Some(race_between(narrator, &racers))
+}
+
+fn race_between(narrator: &Narrator, racers: &[(ThreadId, Access); 2]) -> Ending {
+    let notes = racers.iter().map(|(thread, access)| Note {
+        thread: Some(narrator.lane(*thread)),
+        at: narrator.statement_spot(access.place),
+        text: narrator.about_to(access),
+    });
+    Ending {
+        message: "data race: two threads access one location, at least one writes".into(),
+        notes: notes.collect(),
+        ..Ending::default()
     }
 }
 

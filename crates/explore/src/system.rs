@@ -258,11 +258,12 @@ pub trait System {
     /// Where a thread is: the place of its next visible operation.
     fn place(&self, state: &Self::State, thread: ThreadId) -> Place;
 
-    /// The name of a thread: unlike its position, [`canonicalise`](Self::canonicalise)
-    /// does not change it, and no other thread of the execution has it.
+    /// A name for a thread that, unlike its position, survives
+    /// [`canonicalise`](Self::canonicalise) as far as possible.
     ///
-    /// Context switches are counted by name. The position is a name only if threads are
-    /// never renumbered.
+    /// Names are used to count context switches, and to tell deadlocks apart; no verdict
+    /// depends on them. So a name may pass to another thread when the first one is gone. The
+    /// position is a good name if threads are never renumbered.
     fn thread_name(&self, state: &Self::State, thread: ThreadId) -> u64 {
         let _ = state;
         u64::from(thread.0)

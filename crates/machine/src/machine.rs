@@ -233,7 +233,6 @@ impl System for Machine {
         }
         step.after.clone_from(state);
         self.scratch.choices.begin(choice);
-        self.scratch.spawned.clear();
         let mut execution = Execution::of_thread(
             &self.program,
             &mut step.after,

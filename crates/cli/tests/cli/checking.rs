@@ -26,21 +26,37 @@ fn what_can_not_be_checked_is_two() {
         (&["check", VERIFIED, "--property", "x"], "no such property"),
         (&["check", VERIFIED, "--max-states", "0"], "more than zero"),
         (&["check", VERIFIED, "--timeout", "soon"], "such as 30s"),
-        (&["check", VERIFIED, "--trace", "no/such/file"], ""),
+        (
+            &["check", VERIFIED, "--trace", "no/such/file"],
+            "can not write",
+        ),
         (&["check"], "<FILE>"),
         (&["chekc"], "check"),
         (&[], "Usage"),
     ] {
-        if arguments.contains(&"--trace") {
-            // Nothing is written without a counterexample.
-            raddle(arguments).exits(0).complains(&["was not written"]);
-        } else {
-            let said = raddle(arguments).exits(2).complains(&[complaint]);
-            assert_eq!(said.stdout, "", "{arguments:?}");
-        }
+        let said = raddle(arguments).exits(2).complains(&[complaint]);
+        assert_eq!(said.stdout, "", "{arguments:?}");
     }
-    let trace = ["check", "examples/bank.rad", "--trace", "no/such/file"];
-    raddle(&trace).exits(2).complains(&["can not write"]);
+}
+
+#[test]
+fn without_a_counterexample_no_trace_is_written() {
+    let trace = Folder::new("no-counterexample").path("trace.json");
+    raddle(&["check", VERIFIED, "--trace", &trace])
+        .exits(0)
+        .complains(&["was not written"]);
+    assert!(!std::fs::exists(&trace).unwrap());
+}
+
+#[test]
+fn a_verdict_names_the_properties_it_is_about() {
+    let program = "int x; void a() { assert(x == 1); } run a() || a();";
+    raddle_reading(&["check", "-", "--property", "deadlock,goal"], program)
+        .exits(0)
+        .says(&[
+            "checked: deadlock, goal",
+            "in 1 end state a thread had failed",
+        ]);
 }
 
 #[test]

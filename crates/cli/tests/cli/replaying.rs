@@ -198,3 +198,49 @@ fn the_end_of_input_is_the_end() {
     let said = interactive("leave", "q\nn\n");
     assert!(said.stdout.ends_with("[0/15] "), "{}", said.stdout);
 }
+
+/// A trace of one program does not fit another that ends otherwise, though every step of it
+/// can be taken.
+#[test]
+fn another_ending_is_not_confirmed() {
+    let waits = |word: &str, threads: &str| {
+        format!("int x; void a() {{ yield; {word}(x == 1); }} run {threads};")
+    };
+    let breaks =
+        |invariant: &str| format!("int x; invariant {invariant}; void a() {{ x = 7; }} run a();");
+    let two = "a() || a()";
+    for (number, (before, after, lost)) in [
+        (
+            waits("await", two),
+            waits("assume", two),
+            "2 threads wait for ever",
+        ),
+        (
+            waits("await", two),
+            "int x; void a() { yield; await(x == 1); } void b() { yield; } run a() || b();".into(),
+            "2 threads wait for ever",
+        ),
+        (
+            breaks("x != 7"),
+            breaks("x < 5"),
+            "invariant violated: x != 7",
+        ),
+        (
+            breaks("x != 7"),
+            breaks("x < 9"),
+            "invariant violated: x != 7",
+        ),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let folder = Folder::new(&format!("another-ending-{number}"));
+        let program = folder.write("p.rad", &before);
+        let trace = folder.path("t.json");
+        raddle(&["check", &program, "--trace", &trace, "-q"]).exits(1);
+        folder.write("p.rad", &after);
+        raddle(&["replay", &trace])
+            .exits(2)
+            .complains(&["no longer fits", lost]);
+    }
+}

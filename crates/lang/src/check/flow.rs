@@ -29,9 +29,16 @@ impl Checker<'_> {
             targets: vec![false; function.labels as usize],
             unreachable: None,
         };
-        // A label counts as reached if some reachable `goto` goes there; reaching it
-        // may reveal more of those, so this is repeated until nothing changes.
+        // A label counts as reached if some reachable `goto` goes there; reaching it may
+        // reveal more of those, so this is repeated until nothing changes. In a maze of
+        // jumps that needs many rounds, all labels count as reached.
+        const ROUNDS: usize = 50;
+        let mut round = 0;
         let falls_through = loop {
+            if round == ROUNDS {
+                flow.targets.fill(true);
+            }
+            round += 1;
             let before = flow.targets.clone();
             flow.unreachable = None;
             let end = flow.statements(&function.body, true);
@@ -97,22 +104,28 @@ fn suspension(expr: &Expr, suspends: &[bool]) -> Option<&'static str> {
 
 /// Which functions contain an operation of two steps, directly or by a call.
 fn suspending(functions: &[Function]) -> Vec<bool> {
-    let mut suspends = vec![false; functions.len()];
-    loop {
-        let before = suspends.clone();
-        for (index, function) in functions.iter().enumerate() {
-            let mut found = false;
-            for statement in &function.body {
-                visit_expressions(statement, &mut |expr| {
-                    found |= suspension(expr, &before).is_some();
-                });
-            }
-            suspends[index] |= found;
-        }
-        if suspends == before {
-            return suspends;
+    let nobody = vec![false; functions.len()];
+    let mut suspends = nobody.clone();
+    let mut callers: Vec<Vec<usize>> = vec![Vec::new(); functions.len()];
+    for (index, function) in functions.iter().enumerate() {
+        for statement in &function.body {
+            visit_expressions(statement, &mut |expr| {
+                suspends[index] |= suspension(expr, &nobody).is_some();
+                if let ExprKind::Call(callee, _) = expr.kind {
+                    callers[callee.0 as usize].push(index);
+                }
+            });
         }
     }
+    let mut pending: Vec<usize> = (0..functions.len()).filter(|f| suspends[*f]).collect();
+    while let Some(function) = pending.pop() {
+        for &caller in &callers[function] {
+            if !std::mem::replace(&mut suspends[caller], true) {
+                pending.push(caller);
+            }
+        }
+    }
+    suspends
 }
 
 /// Where control can go from a statement.

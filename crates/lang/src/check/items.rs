@@ -79,6 +79,7 @@ impl<'a> Checker<'a> {
                         name: declaration.name.text.clone(),
                         fields: Vec::new(),
                         slots: 0,
+                        synchronises: false,
                     });
                 }
                 Item::Global(declaration) => {
@@ -163,10 +164,12 @@ impl<'a> Checker<'a> {
         for field in &declarations[index].fields {
             let mut ty = self.variable_type(field, Role::Shared);
             if let Some(StructId(inner)) = contained_struct(&ty) {
-                self.define_nested(field.name.span, |checker| {
+                let laid_out = self.define_nested(field.name.span, |checker| {
                     checker.lay_out_struct(inner as usize, declarations, layouts);
                 });
-                if layouts[inner as usize] == Layout::InProgress {
+                if laid_out.is_none() {
+                    ty = Type::Error;
+                } else if layouts[inner as usize] == Layout::InProgress {
                     self.report(
                         Diagnostic::error(field.name.span, "a struct can not contain itself")
                             .label("this field would never end")
@@ -206,6 +209,8 @@ impl<'a> Checker<'a> {
                 "a struct needs at least one field",
             ));
         }
+        let synchronises = |field: &Field| self.contains_synchronisation(&field.ty);
+        self.program.structs[index].synchronises = fields.iter().any(synchronises);
         self.program.structs[index].fields = fields;
         self.program.structs[index].slots = offset;
         layouts[index] = Layout::Done;

@@ -29,6 +29,8 @@ use crate::span::Span;
 pub const MAX_GLOBAL_SLOTS: u32 = 65_535;
 /// The most threads that `run` may start.
 pub const MAX_STARTS: usize = 1_024;
+/// How many problems are reported one by one.
+const MAX_DIAGNOSTICS: usize = 50;
 /// How many definitions (constants, structs) may lean on one another in a row. They are
 /// resolved recursively, so that without a limit a hostile text could exhaust the stack.
 const MAX_DEFINITION_DEPTH: u32 = 200;
@@ -40,6 +42,13 @@ pub fn check(tree: &ast::Program) -> (Option<Program>, Vec<Diagnostic>) {
     checker.items(tree);
     let mut diagnostics = checker.diagnostics;
     diagnostics.sort_by_key(|diagnostic| (diagnostic.span, diagnostic.severity));
+    if checker.unreported > 0 {
+        let last = diagnostics
+            .last()
+            .map_or_else(Span::default, |last| last.span);
+        let message = format!("and there are {} more errors", checker.unreported);
+        diagnostics.push(Diagnostic::error(last, message).help("mend the first ones first"));
+    }
     let sound = diagnostics
         .iter()
         .all(|diagnostic| diagnostic.severity < Severity::Error);
@@ -95,6 +104,8 @@ struct Checker<'a> {
     signatures: Vec<Signature>,
     body: Body<'a>,
     definition_depth: u32,
+    /// Errors beyond those that are reported.
+    unreported: usize,
 }
 
 /// The head of a function, known before its body is.
@@ -151,7 +162,11 @@ impl Body<'_> {
 
 impl<'a> Checker<'a> {
     fn report(&mut self, diagnostic: Diagnostic) {
-        self.diagnostics.push(diagnostic);
+        if self.diagnostics.len() < MAX_DIAGNOSTICS {
+            self.diagnostics.push(diagnostic);
+        } else if diagnostic.severity == Severity::Error {
+            self.unreported += 1;
+        }
     }
 
     fn type_name(&self, ty: &Type) -> String {

@@ -38,10 +38,12 @@ impl<'a> Checker<'a> {
             _ => {
                 let value = self.expr(expr);
                 if value.ty != Type::Error {
-                    self.report(
-                        Diagnostic::error(span, "this is a value, not a variable")
-                            .label("it can not be stored to or referred to"),
-                    );
+                    let mut diagnostic = Diagnostic::error(span, "this is a value, not a variable")
+                        .label("it can not be stored to or operated on");
+                    if let ast::ExprKind::AddressOf(_) = expr.kind {
+                        diagnostic = diagnostic.help("name the variable itself: leave out the `&`");
+                    }
+                    self.report(diagnostic);
                 }
                 None
             }

@@ -213,11 +213,11 @@ impl<'a> Checker<'a> {
             }),
             Kind::Switch { scrutinee, arms } => self.switch(scrutinee, arms),
             Kind::Break => {
-                self.inside(self.body.breakable, span, "break", "a loop or a `switch`");
+                self.inside(self.body.breakable, span, "break", "loop or `switch`");
                 StatementKind::Break
             }
             Kind::Continue => {
-                self.inside(self.body.loops, span, "continue", "a loop");
+                self.inside(self.body.loops, span, "continue", "loop");
                 StatementKind::Continue
             }
             Kind::Return(value) => self.return_value(value.as_ref(), span),
@@ -273,7 +273,7 @@ impl<'a> Checker<'a> {
         if depth == 0 {
             self.report(Diagnostic::error(
                 span,
-                format!("there is no {needed} around this `{what}`"),
+                format!("this `{what}` is in no {needed}"),
             ));
         }
     }

@@ -181,13 +181,10 @@ impl<'a> Checker<'a> {
         self.report(diagnostic);
     }
 
-    fn contains_synchronisation(&self, ty: &Type) -> bool {
+    pub(super) fn contains_synchronisation(&self, ty: &Type) -> bool {
         match ty {
             Type::Array(element, _) => self.contains_synchronisation(element),
-            Type::Struct(id) => self.program.structs[id.0 as usize]
-                .fields
-                .iter()
-                .any(|field| self.contains_synchronisation(&field.ty)),
+            Type::Struct(id) => self.program.structs[id.0 as usize].synchronises,
             _ => ty.is_synchronisation(),
         }
     }

@@ -51,6 +51,8 @@ pub struct Struct {
     pub fields: Vec<Field>,
     /// How many slots it takes.
     pub slots: u32,
+    /// Whether there is a synchronisation object in it.
+    pub synchronises: bool,
 }
 
 /// A field of a struct.

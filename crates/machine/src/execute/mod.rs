@@ -47,10 +47,11 @@ pub(crate) struct Scratch {
     registers: Vec<i64>,
     read_holds: Vec<i64>,
     pub(crate) choices: Choices,
-    /// The threads that the step has spawned.
-    pub(crate) spawned: Vec<usize>,
     /// Which instructions have been executed, ever.
     pub(crate) covered: Vec<bool>,
+    /// Those that this run executes for the first time. They count only if the step is
+    /// taken: of a step that blocks, nothing has happened.
+    first_time: Vec<Pc>,
 }
 
 impl Scratch {
@@ -160,6 +161,7 @@ impl<'m> Execution<'m> {
         pc: Pc,
         base: usize,
     ) -> Self {
+        scratch.first_time.clear();
         Self {
             program,
             memory,
@@ -196,7 +198,11 @@ impl<'m> Execution<'m> {
         self.write_back(pc, phase, 0);
     }
 
+    /// The step is taken.
     fn write_back(&mut self, pc: Pc, phase: Phase, frames: usize) {
+        while let Some(pc) = self.scratch.first_time.pop() {
+            self.scratch.covered[pc as usize] = true;
+        }
         let holds = self.scratch.read_holds.len();
         self.memory
             .resize_thread(self.thread, header::LENGTH + holds + frames);
@@ -277,12 +283,14 @@ impl<'m> Execution<'m> {
             let pc = self.pc as usize;
             match self.execute(self.program.code[pc]) {
                 Ok(next) => {
-                    self.scratch.covered[pc] = true;
+                    if !self.scratch.covered[pc] {
+                        self.scratch.first_time.push(pc as Pc);
+                    }
                     self.pc = next;
                 }
                 Err(halt) => {
                     if matches!(halt, Halt::End | Halt::Assertion { .. } | Halt::Error(_)) {
-                        self.scratch.covered[pc] = true;
+                        self.scratch.first_time.push(pc as Pc);
                     }
                     return halt;
                 }

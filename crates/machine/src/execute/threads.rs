@@ -27,7 +27,6 @@ impl Execution<'_> {
         words[header::PARENT] = self.me;
         words[header::TID] = tid;
         words[header::LENGTH..].copy_from_slice(&self.scratch.registers[first..first + parameters]);
-        self.scratch.spawned.push(child);
         self.synchronise(word::thread(name), true, SyncOp::Spawn);
         self.set(to, word::thread(name));
         Ok(())
@@ -44,7 +43,10 @@ impl Execution<'_> {
         let words = self.memory.thread_mut(self.thread);
         let child = words[header::CHILDREN];
         let tid = words[header::TID] * CHILDREN_PER_THREAD + child + starts;
-        if child >= CHILDREN_PER_THREAD || tid > i32::MAX.into() {
+        if child >= CHILDREN_PER_THREAD {
+            return Err(Trouble::TooManyChildren);
+        }
+        if tid > i32::MAX.into() {
             return Err(Trouble::ThreadNumber);
         }
         words[header::CHILDREN] += 1;

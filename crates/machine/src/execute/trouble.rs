@@ -23,6 +23,7 @@ pub(crate) enum Trouble {
     BadSize(i64),
     TooManyThreads,
     TooManyObjects,
+    TooManyChildren,
     ThreadNumber,
 }
 
@@ -73,6 +74,10 @@ impl std::fmt::Display for Trouble {
             Self::BadSize(size) => write!(f, "can not allocate {size} slots"),
             Self::TooManyThreads => write!(f, "more than {MAX_THREADS} threads at a time"),
             Self::TooManyObjects => write!(f, "more than {MAX_OBJECTS} heap objects at a time"),
+            Self::TooManyChildren => write!(
+                f,
+                "more than {CHILDREN_PER_THREAD} threads spawned by one, in a program that uses `tid`"
+            ),
             Self::ThreadNumber => write!(f, "the number of the new thread does not fit in an int"),
         }
     }

@@ -7,7 +7,7 @@ use raddle_explore::{
 };
 use raddle_lang::Span;
 use raddle_lang::hir::Type;
-use raddle_report::story::{Change, Event, Note, Spot};
+use raddle_report::story::{Change, Event, Spot};
 
 use crate::machine::Machine;
 use crate::names::Names;
@@ -166,7 +166,7 @@ impl Narrator {
 
     /// Two accesses that are about to race, if there are any.
     #[must_use]
-    pub fn race(&mut self) -> Option<Vec<Note>> {
+    pub fn race(&mut self) -> Option<[(ThreadId, Access); 2]> {
         let mut next: Vec<(ThreadId, Access)> = Vec::new();
         self.for_each_alternative(|step_move, step| {
             if matches!(step.status, Status::Moved | Status::Failed(_)) {
@@ -177,18 +177,12 @@ impl Narrator {
                 next.extend(plain.map(|access| (step_move.thread, *access)));
             }
         });
-        let (first, second) = next.iter().enumerate().find_map(|(index, first)| {
+        next.iter().enumerate().find_map(|(index, first)| {
             let mut later = next[index + 1..].iter();
             let second =
                 later.find(|second| first.0 != second.0 && first.1.conflicts_with(&second.1))?;
-            Some((first, second))
-        })?;
-        let note = |(thread, access): &(ThreadId, Access)| Note {
-            thread: Some(self.lane(*thread)),
-            at: self.statement_spot(access.place),
-            text: self.about_to(access),
-        };
-        Some(vec![note(first), note(second)])
+            Some([*first, *second])
+        })
     }
 
     /// Where the thread of a lane is; `None` if it has ended.

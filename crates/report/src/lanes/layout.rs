@@ -80,12 +80,11 @@ pub(super) fn name_of(story: &Story, thread: usize) -> String {
         .map_or_else(|| format!("thread {thread}"), |name| clean(name))
 }
 
-/// The threads that move in what is shown, in order.
+/// The threads that move in what is shown, or stand somewhere at its end, in order.
 fn cast(script: &Script) -> Vec<usize> {
-    let mut threads: Vec<usize> = script
-        .statements()
-        .map(|statement| statement.thread)
-        .collect();
+    let moving = script.statements().map(|statement| statement.thread);
+    let standing = script.stands.iter().map(|stand| stand.thread);
+    let mut threads: Vec<usize> = moving.chain(standing).collect();
     threads.sort_unstable();
     threads.dedup();
     threads
