@@ -292,7 +292,7 @@ fn report(
         properties: property_names(args),
         states: statistics.states,
         transitions: transitions(args, &findings.outcome),
-        depth: statistics.max_depth,
+        depth: depth(&findings.outcome),
         seconds: statistics.elapsed.as_secs_f64(),
         peak_memory_bytes: memory::peak_bytes(),
         statistics: json::Statistics {
@@ -392,7 +392,7 @@ fn summary(args: &Check, findings: &Findings, terminal: Terminal) -> String {
         terminal.palette().paint(role, &verdict),
         counted(statistics.states, "state"),
         counted(transitions(args, outcome), "transition"),
-        number(statistics.max_depth),
+        number(depth(outcome)),
         time(args, outcome),
         outcome.reduction,
         args.search.name(),
@@ -413,6 +413,15 @@ fn summary(args: &Check, findings: &Findings, terminal: Terminal) -> String {
         line += &format!("  {cut} cut by `assume`\n");
     }
     line
+}
+
+/// How many steps the search has gone from the initial state, those that failed included.
+fn depth(outcome: &Outcome) -> u64 {
+    let violations = outcome.violations.iter();
+    let longest = violations
+        .map(|violation| violation.schedule.len() as u64)
+        .max();
+    outcome.statistics.max_depth.max(longest.unwrap_or(0))
 }
 
 /// `1 state`, `2 states`
@@ -439,7 +448,7 @@ fn statistics_table(args: &Check, outcome: &Outcome) -> String {
         ("transitions", number(transitions(args, outcome))),
         ("blocked steps", number(statistics.blocked_steps)),
         ("steps of ended threads", number(statistics.ended_steps)),
-        ("depth", number(statistics.max_depth)),
+        ("depth", number(depth(outcome))),
         ("terminated ends", number(statistics.terminated)),
         ("deadlocked ends", number(statistics.deadlocked)),
         ("failed ends", number(statistics.failed)),

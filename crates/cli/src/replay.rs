@@ -80,25 +80,31 @@ impl Traced {
 
 pub(crate) fn replay(args: &Replay) -> Exit {
     let terminal = Terminal::new(args.output, args.drawing);
+    if args.interactive && terminal.is_json() {
+        let problem = "--interactive is for people: leave out --format json";
+        return fail(args, terminal, problem.to_owned().into());
+    }
     match open(args, terminal).and_then(|traced| run(args, &traced, terminal)) {
         Ok(exit) => exit,
-        Err(problem) => {
-            if !problem.printed {
-                terminal.error(&problem.message);
-            }
-            if terminal.is_json() {
-                let report = CheckReport {
-                    verdict: json::Verdict::Error,
-                    reason: Some(problem.message),
-                    file: args.file.display().to_string(),
-                    diagnostics: problem.diagnostics,
-                    ..CheckReport::default()
-                };
-                print(&report.to_json());
-            }
-            Exit::Error
-        }
+        Err(problem) => fail(args, terminal, problem),
     }
+}
+
+fn fail(args: &Replay, terminal: Terminal, problem: Problem) -> Exit {
+    if !problem.printed {
+        terminal.error(&problem.message);
+    }
+    if terminal.is_json() {
+        let report = CheckReport {
+            verdict: json::Verdict::Error,
+            reason: Some(problem.message),
+            file: args.file.display().to_string(),
+            diagnostics: problem.diagnostics,
+            ..CheckReport::default()
+        };
+        print(&report.to_json());
+    }
+    Exit::Error
 }
 
 /// Why a trace can not be replayed.

@@ -96,6 +96,8 @@ fn nested_too_deeply() {
 // Programs that can be parsed, but mean nothing.
 cases! {
     unknown_names: "int balance;\nvoid main() {\n    balanse = 1;\n    depsit();\n    goto end;\n    lokc(balance);\n}\n",
+    words_of_c: "int* p;\nvoid main() {\n    p = NULL;\n    pthread_mutex_lock(&p);\n    sem_wait(p);\n}\n",
+    references_for_operations: "mutex m;\nchan<int, 1> c;\nvoid main() {\n    lock(&m);\n    send(&c, 1);\n}\n",
     unknown_type: "Semaphore s;\nmutx m;\nvoid main() { }\n",
     declared_twice: "int x;\nbool x;\nvoid lock() { }\nvoid main(int a, int a) { }\nenum E { A, B };\nstruct S { int f; int f; };\nint A;\nrun main(1, 2);\n",
     wrong_types: "bool b;\nint x;\nmutex m;\nint* p;\nvoid main() {\n    b = 1;\n    x = b;\n    x = m;\n    p = x;\n    x = p;\n    p = 0;\n    if (m) x = 1;\n    x = b + 1;\n}\n",

@@ -104,6 +104,7 @@ fn errors_are_reports_too() {
         (&["replay", "no/such.json"], "can not read"),
         (&["replay", &garbage], "not JSON"),
         (&["replay", bank], "is a program, not a trace"),
+        (&["replay", bank, "-i"], "leave out --format json"),
         (&["check", bank, "--bogus"], "unexpected argument '--bogus'"),
         (&["check"], "required arguments were not provided"),
     ] {

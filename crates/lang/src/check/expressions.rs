@@ -1,7 +1,7 @@
 //! Expressions.
 
 use super::constants::{binary, int_type, unary};
-use super::suggest::nearest;
+use super::suggest::{nearest, translated};
 use super::types::{error, promote};
 use super::{Checker, Context, Meaning, Signature};
 use crate::ast::{self, BinaryOp, UnaryOp};
@@ -188,7 +188,9 @@ impl<'a> Checker<'a> {
             .iter()
             .flat_map(|scope| scope.keys().copied());
         let globals = self.names.keys().copied();
-        if let Some(near) = nearest(name, locals.chain(globals)) {
+        if let Some(word) = translated(name) {
+            diagnostic = diagnostic.help(format!("here that is `{word}`"));
+        } else if let Some(near) = nearest(name, locals.chain(globals)) {
             diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
         }
         self.report(diagnostic);
@@ -395,7 +397,9 @@ impl<'a> Checker<'a> {
                     .filter(|(_, (meaning, _))| matches!(meaning, Meaning::Function(_)))
                     .map(|(name, _)| *name);
                 let all = functions.chain(super::operations::NAMES.iter().copied());
-                if let Some(near) = nearest(&name.text, all) {
+                if let Some(word) = translated(&name.text) {
+                    diagnostic = diagnostic.help(format!("here that is `{word}`"));
+                } else if let Some(near) = nearest(&name.text, all) {
                     diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
                 }
                 self.report(diagnostic);

@@ -1,5 +1,32 @@
 //! "Did you mean ...?"
 
+/// What a name of C, C++ or Java is called here.
+pub(super) fn translated(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "NULL" | "nullptr" | "nil" | "None" => "null",
+        "TRUE" | "True" => "true",
+        "FALSE" | "False" => "false",
+        "self" | "thread_id" | "pthread_self" => "tid",
+        "pthread_mutex_lock" | "mtx_lock" => "lock(m)",
+        "pthread_mutex_unlock" | "mtx_unlock" => "unlock(m)",
+        "pthread_mutex_trylock" | "mtx_trylock" => "try_lock(m)",
+        "pthread_cond_wait" | "cnd_wait" => "wait(c, m)",
+        "pthread_cond_signal" | "cnd_signal" | "notify_one" => "notify(c)",
+        "pthread_cond_broadcast" | "cnd_broadcast" | "notifyAll" => "notify_all(c)",
+        "pthread_create" | "thrd_create" | "fork" => "spawn f()",
+        "pthread_join" | "thrd_join" => "join(t)",
+        "pthread_yield" | "sched_yield" => "yield",
+        "sem_wait" | "P" => "down(s)",
+        "sem_post" | "V" => "up(s)",
+        "malloc" | "calloc" => "new T",
+        "compare_exchange" | "atomic_compare_exchange_strong" => "cas(x, old, new)",
+        "atomic_fetch_add" => "fetch_add(x, d)",
+        "atomic_load" => "load(x)",
+        "atomic_store" => "store(x, v)",
+        _ => return None,
+    })
+}
+
 /// The candidate nearest to a misspelt name, if one is near enough to be meant.
 pub(super) fn nearest<'c>(
     name: &str,
