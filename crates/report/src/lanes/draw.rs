@@ -93,6 +93,9 @@ impl Drawing<'_> {
             for (row, spans) in rows.iter().enumerate() {
                 self.idle_bars();
                 if index > 0 && row == 0 {
+                    if statement.fails_in(index) {
+                        wrong_mark(self.page);
+                    }
                     step_number(self.page, self.layout, step.number);
                 }
                 self.page.put_char(lane.start, bar, active);
@@ -203,7 +206,7 @@ pub(super) fn header(page: &mut Canvas, layout: &Layout) {
 }
 
 pub(super) fn statement_numbers(page: &mut Canvas, layout: &Layout, statement: &Statement) {
-    if statement.fails {
+    if statement.fails_in(0) {
         wrong_mark(page);
     }
     step_number(page, layout, statement.steps[0].number);

@@ -66,6 +66,9 @@ impl Drawing<'_> {
         self.source(statement.thread, source, &statement.text);
         for (index, step) in statement.steps.iter().enumerate() {
             let number = (index > 0).then_some(step.number);
+            if index > 0 && statement.fails_in(index) {
+                wrong_mark(self.page);
+            }
             self.details(number, &step.items);
         }
     }

@@ -112,6 +112,11 @@ impl Script {
 }
 
 impl Statement {
+    /// Whether that step is the one that went wrong: the last.
+    pub(super) fn fails_in(&self, step: usize) -> bool {
+        self.fails && step + 1 == self.steps.len()
+    }
+
     fn is_at(&self, thread: usize, note: &Note) -> bool {
         let text = clean(&note.at.text);
         self.thread == thread
