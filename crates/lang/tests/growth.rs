@@ -55,7 +55,7 @@ fn constants_that_nest_too_deeply() {
 fn labels_that_lead_backwards() {
     let labels = repeat(20_000, |i| format!("L{i}: goto L{};", i.saturating_sub(1)));
     let text = format!("void main() {{ goto L19999; {labels} }}");
-    assert_eq!(errors(&text), [String::new(); 0]);
+    assert!(errors(&text).is_empty());
 }
 
 #[test]
