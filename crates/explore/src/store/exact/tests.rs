@@ -80,30 +80,3 @@ fn a_state_costs_little_at_every_table_load() {
         }
     }
 }
-
-/// Run with `cargo test -p raddle-explore --release -- --ignored --nocapture throughput`.
-#[test]
-#[ignore = "a measurement, not a test"]
-fn throughput() {
-    use std::time::Instant;
-    for states in [100_000, 1_000_000, 6_291_456, 10_000_000] {
-        let mut store = ExactStore::new();
-        let start = Instant::now();
-        for i in 0..states {
-            store.insert(&encoding(i)).unwrap();
-        }
-        let fresh = start.elapsed();
-        let mut random = Random(5);
-        let start = Instant::now();
-        for _ in 0..states {
-            store.insert(&encoding(random.below(states))).unwrap();
-        }
-        let known = start.elapsed();
-        println!(
-            "{states:>9} states: {:.1} bytes each, {:.1} M new/s, {:.1} M known (at random)/s",
-            store.memory_bytes() as f64 / states as f64,
-            states as f64 / fresh.as_secs_f64() / 1e6,
-            states as f64 / known.as_secs_f64() / 1e6,
-        );
-    }
-}
