@@ -101,13 +101,15 @@ pub(crate) fn check(args: &Check) -> Exit {
         }
     };
     let findings = explore(args, &program, reduction, terminal);
-    if let Err(problem) = write_trace(args, &program, &findings) {
-        return failed(args, &problem);
-    }
     if terminal.is_json() {
         print(&report(args, &program, &findings, diagnostics).to_json());
     } else {
         print(&text(args, &program, &findings, terminal));
+    }
+    // Last: whatever happens to the file, what was found has been said.
+    if let Err(problem) = write_trace(args, &program, &findings) {
+        terminal.error(&problem);
+        return Exit::Error;
     }
     match findings.verdict() {
         json::Verdict::Verified => Exit::Success,

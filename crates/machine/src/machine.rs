@@ -1,5 +1,6 @@
 //! The machine: a program as a [`System`].
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use raddle_explore::{
@@ -76,18 +77,23 @@ impl Machine {
                 unreached.push(checked.span);
                 continue;
             }
-            let mut missed: Vec<u32> = self.program.statement_of[code.clone()].to_vec();
+            let (reached, others): (Vec<usize>, Vec<usize>) =
+                code.partition(|pc| self.scratch.covered[*pc]);
+            let statement = |pc: usize| self.program.statement_of[pc];
+            let excused: HashSet<u32> = reached
+                .into_iter()
+                .map(statement)
+                .chain(self.program.asserts_false.iter().copied())
+                .chain([NO_STATEMENT])
+                .collect();
+            let mut missed: Vec<u32> = others.into_iter().map(statement).collect();
+            missed.retain(|statement| !excused.contains(statement));
             missed.sort_unstable();
             missed.dedup();
-            for pc in code.filter(|pc| self.scratch.covered[*pc]) {
-                missed.retain(|statement| *statement != self.program.statement_of[pc]);
-            }
-            let of_interest = |statement: &&u32| {
-                let excused = &self.program.asserts_false;
-                **statement != NO_STATEMENT && !excused.contains(*statement)
-            };
-            let missed = missed.iter().filter(of_interest);
-            unreached.extend(missed.map(|statement| self.program.statements[*statement as usize]));
+            let spans = missed
+                .iter()
+                .map(|missed| self.program.statements[*missed as usize]);
+            unreached.extend(spans);
         }
         unreached.sort();
         unreached

@@ -187,3 +187,22 @@ fn goals_are_a_property_of_their_own() {
     }
     check(&["--property", "deadlock"]).exits(0);
 }
+
+#[test]
+fn what_is_not_meant_to_be_reached_is_no_warning_and_a_function_is_one() {
+    let program = "int x;
+void unused() { x = 1; x = 2; }
+void main() {
+    x = 1;
+    if (x == 2) {
+        x = 3;
+        assert(false);
+    }
+}";
+    let said = raddle_reading(&["check", "-"], program).exits(0);
+    assert_eq!(
+        said.stderr,
+        "warning: never reached: <stdin>:2:6: unused\n\
+         warning: never reached: <stdin>:6:9: x = 3;\n"
+    );
+}
