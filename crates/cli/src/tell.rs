@@ -17,6 +17,7 @@ pub(crate) fn kind(violation: &Violation) -> ViolationKind {
         Property::Deadlock => ViolationKind::Deadlock,
         Property::Race => ViolationKind::Race,
         Property::Invariant => ViolationKind::Invariant,
+        Property::Discipline => ViolationKind::Discipline,
     }
 }
 
@@ -79,13 +80,16 @@ pub(crate) fn failure_kind(fault: &Fault) -> ViolationKind {
         FaultKind::Assertion => ViolationKind::Assertion,
         FaultKind::Runtime => ViolationKind::Runtime,
         FaultKind::Invariant => ViolationKind::Invariant,
+        FaultKind::Discipline => ViolationKind::Discipline,
     }
 }
 
 /// The invariant that does not hold now, if there is one.
 pub(crate) fn broken_invariant(narrator: &mut Narrator) -> Option<Ending> {
     let state = narrator.state().clone();
-    let fault = narrator.machine().broken_invariant(&state)?;
+    let fault = narrator
+        .machine()
+        .broken_invariant(&state, &mut Vec::new())?;
     Some(Ending {
         message: fault.message,
         notes: vec![Note {

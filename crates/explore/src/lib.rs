@@ -34,6 +34,7 @@
 pub mod property;
 pub mod reduction;
 pub mod reductions;
+pub mod repair;
 mod replay;
 pub mod search;
 pub mod store;
@@ -44,12 +45,12 @@ pub use property::{Property, PropertySet};
 pub use reduction::{
     BlockedThread, Effort, End, PendingAccess, Race, Reduction, Visitor, for_each_race,
 };
-pub use replay::{Replayed, replay};
+pub use replay::{Replayed, canonical_path, replay};
 pub use search::{
     Cause, Inconclusive, Limit, Order, Outcome, Progress, Search, Statistics, Verdict, Violation,
 };
 pub use store::{ExactStore, Inserted, StateId, Store, StoreFull};
 pub use system::{
-    Access, AccessKind, Choice, Fault, FaultKind, Footprint, Location, Move, Place, Status, Step,
-    SyncOp, System, ThreadId,
+    Access, AccessKind, Choice, Fault, FaultKind, Footprint, Guard, Location, Move, Place, Status,
+    Step, SyncOp, System, ThreadId, Variable,
 };

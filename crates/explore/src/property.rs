@@ -16,16 +16,19 @@ pub enum Property {
     Race,
     /// Every invariant holds in every state.
     Invariant,
+    /// Every access keeps to the discipline that is declared for what it touches.
+    Discipline,
 }
 
 impl Property {
     /// All properties, in a fixed order.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Assertion,
         Self::Runtime,
         Self::Deadlock,
         Self::Race,
         Self::Invariant,
+        Self::Discipline,
     ];
 
     /// The name that users write.
@@ -37,6 +40,7 @@ impl Property {
             Self::Deadlock => "deadlock",
             Self::Race => "race",
             Self::Invariant => "invariant",
+            Self::Discipline => "discipline",
         }
     }
 
@@ -153,7 +157,7 @@ mod tests {
             assert_eq!(Property::from_name(property.name()), Some(property));
         }
         assert!(!PropertySet::default().contains(Property::Race));
-        assert_eq!(PropertySet::default().iter().count(), 4);
+        assert_eq!(PropertySet::default().iter().count(), 5);
         assert_eq!(
             Property::ALL.into_iter().collect::<PropertySet>(),
             PropertySet::ALL

@@ -36,8 +36,10 @@ use crate::system::{Access, AccessKind, Fault, Move, Place, System, ThreadId};
 
 /// A way to leave out schedules, or not to.
 ///
-/// An expansion must be a function of the state alone: counterexamples are found
-/// again by expanding states a second time.
+/// An expansion must be a function of the state and of what the reduction has learned:
+/// counterexamples are found again by expanding states a second time. What it
+/// learns may change its expansions once: then it says that it is
+/// [outdated](Self::is_outdated), and the search starts again.
 pub trait Reduction<S: System> {
     /// The name that users write.
     fn name(&self) -> &'static str;
@@ -50,6 +52,21 @@ pub trait Reduction<S: System> {
     /// Tells the visitor what there is one step of the reduction further from a
     /// boundary state, which is in canonical form, and what it cost to find out.
     fn expand(&mut self, system: &mut S, state: &S::State, visitor: &mut dyn Visitor<S>) -> Effort;
+
+    /// Whether it has learned something since [`begin_round`](Self::begin_round) that makes
+    /// expansions so far wrong.
+    fn is_outdated(&self) -> bool {
+        false
+    }
+
+    /// A search begins, from nothing, with what was learned so far.
+    fn begin_round(&mut self) {}
+
+    /// Another instance for another worker of the same search, if expansions do not depend
+    /// on anything that is learned.
+    fn for_another_worker(&self) -> Option<Box<dyn Reduction<S> + Send>> {
+        None
+    }
 }
 
 /// What an expansion cost.
@@ -61,14 +78,21 @@ pub struct Effort {
     pub blocked_steps: u64,
     /// Threads that were found to have ended.
     pub ended_steps: u64,
+    /// States that were visited between the boundary states, and not met before by this
+    /// reduction; counted only if it was asked to.
+    pub interior_states: u64,
+    /// Boundary states that are there only because an execution could go on for ever
+    /// without meeting another.
+    pub forced_ends: u64,
 }
 
 /// Who is told about an expansion.
 ///
-/// A *path* is the moves from the expanded state to the state in question, as they
-/// replay: the state is brought into canonical form after every one of them, and each
-/// move names its thread by the position it has then. All states that are handed over
-/// are in canonical form.
+/// A *path* is the moves from the expanded state to the state in question. No state on it
+/// is brought into canonical form, so threads keep their positions, and new ones come
+/// behind the others. (Schedules, which replay, are made of paths by
+/// [`canonical_path`](crate::canonical_path).) All states that are handed over are in
+/// canonical form.
 pub trait Visitor<S: System> {
     /// Which properties the visitor wants to hear about. A reduction may save the
     /// work of looking for violations of others.
@@ -79,10 +103,11 @@ pub trait Visitor<S: System> {
     /// The next boundary state, after a path of at least one move.
     fn successor(&mut self, system: &mut S, path: &[Move], state: &S::State);
 
-    /// The last move of the path failed. In `after` its thread has stopped for good; it
-    /// is a boundary state too.
-    fn fault(&mut self, system: &mut S, path: &[Move], fault: &Fault, after: &S::State) {
-        let _ = (system, path, fault, after);
+    /// The last move of the path failed, and its thread has stopped for good. Says whether
+    /// the others are to go on: whether the state after it matters any more.
+    fn fault(&mut self, system: &mut S, path: &[Move], fault: &Fault) -> bool {
+        let _ = (system, path, fault);
+        true
     }
 
     /// Two threads are about to race in `state`, where the path leads.

@@ -53,6 +53,34 @@ pub fn replay<S: System>(
     state
 }
 
+/// A [path](crate::Visitor) as a schedule that [`replay`] takes: after every move
+/// the state is brought into canonical form, and each move names its thread by the
+/// position that it has then.
+///
+/// The alternatives of a step need no translation: they are numbered in the order of
+/// threads, which canonical form keeps for threads that were there before, and a thread that
+/// the path has started has not done anything that another could choose.
+pub fn canonical_path<S: System>(system: &mut S, from: &S::State, path: &[Move]) -> Vec<Move> {
+    // One move needs no translation, and that is what most paths are.
+    if path.len() <= 1 {
+        return path.to_vec();
+    }
+    let mut state = from.clone();
+    let mut canonical = S::State::default();
+    let mut step = Step::default();
+    let mut schedule = Vec::with_capacity(path.len());
+    for &taken in path {
+        canonical.clone_from(&state);
+        schedule.push(Move {
+            thread: system.canonicalise_following(&mut canonical, taken.thread),
+            ..taken
+        });
+        system.step(&state, taken.thread, taken.choice, &mut step);
+        std::mem::swap(&mut state, &mut step.after);
+    }
+    schedule
+}
+
 /// Which threads a path runs through, and how often it changes between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Legs {
@@ -64,7 +92,7 @@ pub(crate) struct Legs {
     pub(crate) switches: u32,
 }
 
-/// The legs of a path, or nothing if the path is empty.
+/// The legs of a schedule, or nothing if it is empty.
 pub(crate) fn legs<S: System>(system: &mut S, from: &S::State, path: &[Move]) -> Option<Legs> {
     let name = system.thread_name(from, path.first()?.thread);
     let mut legs = Legs {

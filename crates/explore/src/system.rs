@@ -77,6 +77,20 @@ pub struct Location(pub u64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Place(pub u32);
 
+/// What a location is called in every state, whatever the threads do: the name under
+/// which what is known about it is kept from state to state.
+///
+/// Locations are names within one state, and heap objects are renamed from state to
+/// state. A variable is either one location for ever (a global slot), or stands for one
+/// field of all heap objects of a kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Variable(pub u64);
+
+/// A lock that protects a variable, named relative to it: a global lock, a lock in the same
+/// heap object, or the pseudo lock that a thread always holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Guard(pub u64);
+
 /// A synchronisation operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SyncOp {
@@ -88,9 +102,12 @@ pub enum SyncOp {
     AcquireShared,
     /// Giving that back.
     ReleaseShared,
-    /// A try-operation: it looks at the object's state, whether or not it then
-    /// takes it.
+    /// A try-operation on a lock or a semaphore: it looks at the object's state, whether
+    /// or not it then takes it.
     Try,
+    /// An operation on a channel that does not wait: trying to send or to receive, counting
+    /// the messages.
+    Poll,
     /// Giving up a mutex and joining the waiters of an object.
     Wait,
     /// Waking waiters of an object.
@@ -141,9 +158,22 @@ pub struct Access {
 
 impl Access {
     /// Whether the order of the two accesses can matter.
+    ///
+    /// Readers of a reader-writer lock come and go in any order, though each changes its
+    /// state. Two blocked readers wait for the same writer, which is a conflict of each of
+    /// them with that writer only.
     #[must_use]
     pub fn conflicts_with(&self, other: &Self) -> bool {
-        self.location == other.location && (self.writes || other.writes)
+        self.location == other.location
+            && (self.writes || other.writes)
+            && !(self.is_of_a_reader() && other.is_of_a_reader())
+    }
+
+    fn is_of_a_reader(&self) -> bool {
+        matches!(
+            self.kind,
+            AccessKind::Sync(SyncOp::AcquireShared | SyncOp::ReleaseShared)
+        )
     }
 }
 
@@ -162,6 +192,9 @@ pub enum FaultKind {
     Runtime,
     /// A false invariant.
     Invariant,
+    /// An access that breaks the discipline declared for what it touches, or a declared
+    /// discipline that does not exclude anybody.
+    Discipline,
 }
 
 /// A failure of the program.
@@ -246,14 +279,83 @@ pub trait System {
     /// Restores a state from its encoding.
     fn decode(&self, bytes: &[u8], state: &mut Self::State);
 
-    /// The first invariant of the program that does not hold in the state, if any.
-    fn broken_invariant(&mut self, state: &Self::State) -> Option<Fault>;
+    /// Like [`canonicalise`](Self::canonicalise), and says where a thread is then that
+    /// has not ended. Whoever renumbers threads must say.
+    fn canonicalise_following(&mut self, state: &mut Self::State, thread: ThreadId) -> ThreadId {
+        self.canonicalise(state);
+        thread
+    }
+
+    /// The first invariant of the program that does not hold in the state, if any. Appends
+    /// everything that any invariant reads in this state to `reads`.
+    fn broken_invariant(&mut self, state: &Self::State, reads: &mut Footprint) -> Option<Fault>;
 
     /// Whether some thread of the state has failed.
     ///
     /// A failed thread never moves again, just as one that has ended, but what the
     /// others then wait for may be its doing: such a state is no deadlock.
     fn failed(&self, state: &Self::State) -> bool;
+
+    /// Whether a thread has ended or failed.
+    fn ended(&self, state: &Self::State, thread: ThreadId) -> bool;
+
+    /// The variable that a location of this state belongs to.
+    ///
+    /// For as long as the location exists, no step changes the answer.
+    fn variable(&self, state: &Self::State, location: Location) -> Variable {
+        let _ = state;
+        Variable(location.0)
+    }
+
+    /// Appends the locks that the thread holds and that can protect what the access touches,
+    /// each once, in any order. A lock that is held for reading protects against writes, so it
+    /// counts for reads only. A thread whose identity never changes holds a pseudo lock
+    /// of its own.
+    ///
+    /// Only the thread itself can change the answer.
+    fn guards(
+        &self,
+        state: &Self::State,
+        thread: ThreadId,
+        access: &Access,
+        guards: &mut Vec<Guard>,
+    ) {
+        let _ = (state, thread, access, guards);
+    }
+
+    /// Whether the thread has taken the mutex at that location, or the reader-writer lock
+    /// there for writing.
+    fn holds(&self, state: &Self::State, thread: ThreadId, lock: Location) -> bool {
+        let _ = (state, thread, lock);
+        false
+    }
+
+    /// Whether no other thread can touch the location before this thread does something
+    /// about it: no other thread was ever started, or the thread has made the object since
+    /// the state was last in canonical form, and nobody else has a reference to it.
+    ///
+    /// Only the thread itself can change the answer.
+    fn owns(&mut self, state: &Self::State, thread: ThreadId, location: Location) -> bool {
+        let _ = (state, thread, location);
+        false
+    }
+
+    /// Whether the thread has exclusive access to the location by the discipline that the
+    /// program declares for it; nothing if it declares none. Appends what had to be read
+    /// to tell to `reads`, but for the owners of locks.
+    ///
+    /// A system that declares disciplines also enforces them: a step that breaks one fails,
+    /// unless the thread [owns](Self::owns) the location or all other threads have ended.
+    fn declared(
+        &mut self,
+        state: &Self::State,
+        thread: ThreadId,
+        location: Location,
+        reads: &mut Footprint,
+    ) -> Option<bool> {
+        let _ = (state, thread, location, reads);
+        None
+    }
 
     /// Where a thread is: the place of its next visible operation.
     fn place(&self, state: &Self::State, thread: ThreadId) -> Place;

@@ -6,8 +6,8 @@
 //! executions, and threads that are renumbered.
 
 use crate::system::{
-    Access, AccessKind, Choice, Fault, FaultKind, Location, Place, Status, Step, SyncOp, System,
-    ThreadId,
+    Access, AccessKind, Choice, Fault, FaultKind, Footprint, Location, Place, Status, Step, SyncOp,
+    System, ThreadId,
 };
 
 /// One step of a thread of [`Counters`]. Counters, locks and codes go by number.
@@ -314,7 +314,19 @@ impl System for Counters {
         state.threads.extend(threads);
     }
 
-    fn broken_invariant(&mut self, state: &State) -> Option<Fault> {
+    fn broken_invariant(&mut self, state: &State, reads: &mut Footprint) -> Option<Fault> {
+        // Without a limit there is no invariant.
+        let watched = if self.limit == u8::MAX {
+            0
+        } else {
+            state.counters.len()
+        };
+        reads.extend((0..watched).map(|counter| Access {
+            location: Location(counter as u64),
+            writes: false,
+            kind: AccessKind::Atomic,
+            place: Place(9999),
+        }));
         let broken = state.counters.iter().any(|&value| value > self.limit);
         broken.then(|| Fault {
             kind: FaultKind::Invariant,
@@ -325,6 +337,13 @@ impl System for Counters {
 
     fn failed(&self, state: &State) -> bool {
         state.threads.iter().any(|thread| thread.failed)
+    }
+
+    fn ended(&self, state: &State, thread: ThreadId) -> bool {
+        {
+            let thread = &state.threads[thread.index()];
+            thread.failed || self.next_op(thread).is_none()
+        }
     }
 
     fn place(&self, state: &State, thread: ThreadId) -> Place {

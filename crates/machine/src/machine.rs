@@ -4,7 +4,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use raddle_explore::{
-    Access, AccessKind, Choice, Fault, FaultKind, Place, Status, Step, SyncOp, System, ThreadId,
+    Access, AccessKind, Choice, Fault, FaultKind, Footprint, Place, Status, Step, SyncOp, System,
+    ThreadId,
 };
 use raddle_lang::Span;
 
@@ -286,15 +287,23 @@ impl System for Machine {
         encode::decode(&self.program, bytes, state);
     }
 
-    fn broken_invariant(&mut self, state: &State) -> Option<Fault> {
+    fn canonicalise_following(&mut self, state: &mut State, thread: ThreadId) -> ThreadId {
+        let Some(renaming) = self.canonicalise_with_renaming(state) else {
+            return thread;
+        };
+        let position = renaming.threads[thread.index()].expect("it has not ended");
+        ThreadId(position as u32)
+    }
+
+    fn broken_invariant(&mut self, state: &State, reads: &mut Footprint) -> Option<Fault> {
+        let mut broken = None;
         for (number, &pc) in self.program.invariants.iter().enumerate() {
             self.probe.after.clone_from(state);
-            self.probe.footprint.clear();
             let mut execution = Execution::of_expression(
                 &self.program,
                 &mut self.probe.after,
                 pc,
-                &mut self.probe.footprint,
+                reads,
                 &mut self.scratch,
             );
             let halt = execution.run();
@@ -307,17 +316,21 @@ impl System for Machine {
                 Halt::Error(trouble) => format!("invariant has no value: {trouble}"),
                 other => unreachable!("an invariant does not {other:?}"),
             };
-            return Some(Fault {
+            broken.get_or_insert(Fault {
                 kind: FaultKind::Invariant,
                 place,
                 message,
             });
         }
-        None
+        broken
     }
 
     fn place(&self, state: &State, thread: ThreadId) -> Place {
         Place(state.pc(thread.index()))
+    }
+
+    fn ended(&self, state: &State, thread: ThreadId) -> bool {
+        matches!(state.phase(thread.index()), Phase::Ended | Phase::Failed)
     }
 
     fn failed(&self, state: &State) -> bool {

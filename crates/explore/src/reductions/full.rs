@@ -75,10 +75,12 @@ impl<S: System> Reduction<S> for Full<S> {
                             self.pending
                                 .extend(accesses.map(|&access| PendingAccess { thread, access }));
                         }
-                        system.canonicalise(&mut step.after);
-                        if let Status::Failed(fault) = &step.status {
-                            visitor.fault(system, &[taken], fault, &step.after);
-                        } else {
+                        let goes_on = match &step.status {
+                            Status::Failed(fault) => visitor.fault(system, &[taken], fault),
+                            _ => true,
+                        };
+                        if goes_on {
+                            system.canonicalise(&mut step.after);
                             visitor.successor(system, &[taken], &step.after);
                         }
                     }

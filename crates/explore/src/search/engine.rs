@@ -8,9 +8,9 @@ use super::worklist::{Edge, Rank, Visit, Worklist};
 use super::{Settings, Stop};
 use crate::property::{Property, PropertySet};
 use crate::reduction::{BlockedThread, End, Race, Reduction, Visitor};
-use crate::replay::legs;
+use crate::replay::{Legs, canonical_path, legs};
 use crate::store::{Inserted, StateId, Store};
-use crate::system::{Fault, Move, System};
+use crate::system::{Fault, Footprint, Move, System};
 
 /// A search under way.
 pub(super) struct Engine<'r, St, W> {
@@ -26,6 +26,8 @@ pub(super) struct Engine<'r, St, W> {
     /// The node that is being expanded.
     visit: Visit,
     bytes: Vec<u8>,
+    /// What invariants have read; of no interest here.
+    reads: Footprint,
 }
 
 impl<'r, St: Store, W: Worklist> Engine<'r, St, W> {
@@ -52,6 +54,7 @@ impl<'r, St: Store, W: Worklist> Engine<'r, St, W> {
                 first: true,
             },
             bytes: Vec::new(),
+            reads: Footprint::new(),
         }
     }
 
@@ -85,6 +88,8 @@ impl<'r, St: Store, W: Worklist> Engine<'r, St, W> {
                 self.statistics.transitions += effort.transitions;
                 self.statistics.blocked_steps += effort.blocked_steps;
                 self.statistics.ended_steps += effort.ended_steps;
+                self.statistics.interior_states += effort.interior_states;
+                self.statistics.forced_ends += effort.forced_ends;
             }
             self.note_extremes();
             if first_found.is_none() && !self.findings.list.is_empty() {
@@ -174,6 +179,7 @@ struct Expansion<'e, 'r, S: System, St, W> {
 impl<S: System, St: Store, W: Worklist> Expansion<'_, '_, S, St, W> {
     /// Stores a boundary state and tells the worklist about the way to it.
     fn reach(&mut self, system: &mut S, path: &[Move], state: &S::State) {
+        let legs = self.legs_if_tracked(system, path);
         let engine = &mut *self.engine;
         engine.bytes.clear();
         system.encode(state, &mut engine.bytes);
@@ -194,13 +200,7 @@ impl<S: System, St: Store, W: Worklist> Expansion<'_, '_, S, St, W> {
             engine.stop(Limit::StoreFull);
             return;
         };
-        let edge = Edge {
-            to,
-            inserted,
-            legs: W::TRACKS_THREADS
-                .then(|| legs(system, self.from, path))
-                .flatten(),
-        };
+        let edge = Edge { to, inserted, legs };
         let Ok(node) = engine.worklist.edge(&engine.visit, edge) else {
             engine.stop(Limit::StoreFull);
             return;
@@ -216,7 +216,8 @@ impl<S: System, St: Store, W: Worklist> Expansion<'_, '_, S, St, W> {
         if !self.checks(Property::Invariant) {
             return;
         }
-        if let Some(fault) = system.broken_invariant(state) {
+        self.engine.reads.clear();
+        if let Some(fault) = system.broken_invariant(state, &mut self.engine.reads) {
             let key = Key::Fault(Property::Invariant, fault.place);
             self.engine.findings.record(key, rank, || Candidate {
                 cause: Cause::Invariant { fault },
@@ -230,17 +231,33 @@ impl<S: System, St: Store, W: Worklist> Expansion<'_, '_, S, St, W> {
         self.engine.settings.properties.contains(property)
     }
 
+    fn legs_if_tracked(&self, system: &mut S, path: &[Move]) -> Option<Legs> {
+        if !W::TRACKS_THREADS {
+            return None;
+        }
+        let schedule = canonical_path(system, self.from, path);
+        legs(system, self.from, &schedule)
+    }
+
     /// Takes note of a violation after a path from the node that is being expanded.
-    fn record(&mut self, system: &mut S, key: Key, path: &[Move], cause: impl FnOnce() -> Cause) {
-        let legs = W::TRACKS_THREADS
-            .then(|| legs(system, self.from, path))
-            .flatten();
+    fn record(
+        &mut self,
+        system: &mut S,
+        key: Key,
+        path: &[Move],
+        cause: impl FnOnce(&[Move]) -> Cause,
+    ) {
+        let legs = self.legs_if_tracked(system, path);
         let visit = self.engine.visit;
         let rank = visit.rank_after(path.is_empty(), legs);
-        self.engine.findings.record(key, rank, || Candidate {
-            cause: cause(),
-            node: visit.node,
-            path: path.to_vec(),
+        let from = self.from;
+        self.engine.findings.record(key, rank, || {
+            let path = canonical_path(system, from, path);
+            Candidate {
+                cause: cause(&path),
+                node: visit.node,
+                path,
+            }
         });
     }
 }
@@ -254,30 +271,28 @@ impl<S: System, St: Store, W: Worklist> Visitor<S> for Expansion<'_, '_, S, St, 
         self.reach(system, path, state);
     }
 
-    fn fault(&mut self, system: &mut S, path: &[Move], fault: &Fault, after: &S::State) {
+    fn fault(&mut self, system: &mut S, path: &[Move], fault: &Fault) -> bool {
         let property = property_of(fault.kind);
-        if self.checks(property) {
-            if self.engine.at_max_depth() {
-                self.engine.cut.get_or_insert(Limit::Depth);
-                return;
-            }
-            let key = Key::Fault(property, fault.place);
-            self.record(system, key, path, || Cause::Fault {
-                thread: path[path.len() - 1].thread,
-                fault: fault.clone(),
-            });
-            if self.engine.settings.stop == Stop::AtFirst {
-                return;
-            }
+        if !self.checks(property) {
+            return true;
         }
-        self.reach(system, path, after);
+        if self.engine.at_max_depth() {
+            self.engine.cut.get_or_insert(Limit::Depth);
+            return false;
+        }
+        let key = Key::Fault(property, fault.place);
+        self.record(system, key, path, |path| Cause::Fault {
+            thread: path[path.len() - 1].thread,
+            fault: fault.clone(),
+        });
+        self.engine.settings.stop == Stop::Never
     }
 
     fn race(&mut self, system: &mut S, path: &[Move], _: &S::State, race: &Race) {
         if self.checks(Property::Race) {
             let places = [race.first.access.place, race.second.access.place];
             let key = Key::Race(places[0].min(places[1]), places[0].max(places[1]));
-            self.record(system, key, path, || Cause::Race(*race));
+            self.record(system, key, path, |_| Cause::Race(*race));
         }
     }
 
@@ -302,7 +317,7 @@ impl<S: System, St: Store, W: Worklist> Visitor<S> for Expansion<'_, '_, S, St, 
             let named = |b: &BlockedThread| (system.thread_name(state, b.thread), b.place);
             let mut names: Vec<_> = blocked.iter().map(named).collect();
             names.sort_unstable();
-            self.record(system, Key::Deadlock(names), path, || Cause::Deadlock {
+            self.record(system, Key::Deadlock(names), path, |_| Cause::Deadlock {
                 blocked: blocked.to_vec(),
             });
         }

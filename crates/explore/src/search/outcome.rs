@@ -189,6 +189,7 @@ pub(super) fn property_of(kind: FaultKind) -> Property {
         FaultKind::Assertion => Property::Assertion,
         FaultKind::Runtime => Property::Runtime,
         FaultKind::Invariant => Property::Invariant,
+        FaultKind::Discipline => Property::Discipline,
     }
 }
 
@@ -206,6 +207,14 @@ pub struct Statistics {
     pub blocked_steps: u64,
     /// Threads that were found to have ended, once per state.
     pub ended_steps: u64,
+    /// States between the boundary states, if they were to be counted: each once
+    /// for every thread that went through it, before and after its commit point.
+    pub interior_states: u64,
+    /// Boundary states that are there only because an execution could go on for ever
+    /// without meeting another.
+    pub forced_ends: u64,
+    /// How often the search started, because the reduction learned more on the way.
+    pub rounds: u64,
     /// The greatest number of expansions from the initial state to one that was expanded,
     /// on the way that the search took.
     pub max_depth: u64,

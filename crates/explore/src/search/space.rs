@@ -4,8 +4,9 @@
 //! gives the same edges, because an expansion is a function of the state.
 
 use crate::reduction::{Reduction, Visitor};
+use crate::replay::canonical_path;
 use crate::store::{StateId, Store};
-use crate::system::{Fault, Move, System};
+use crate::system::{Move, System};
 
 /// The states that a search has stored, as a graph.
 pub(super) struct Space<'r, S: System, St> {
@@ -19,6 +20,7 @@ pub(super) struct Space<'r, S: System, St> {
 /// An edge from a state.
 pub(super) struct FoundEdge<'e, S: System> {
     pub(super) from: &'e S::State,
+    /// The moves as they replay.
     pub(super) path: &'e [Move],
     /// The state at the other end, if it is stored.
     pub(super) to: Option<StateId>,
@@ -69,13 +71,9 @@ impl<S: System, St: Store, F: FnMut(&mut S, FoundEdge<'_, S>)> Visitor<S> for Ed
         system.encode(state, self.bytes);
         let edge = FoundEdge {
             from: self.from,
-            path,
+            path: &canonical_path(system, self.from, path),
             to: self.states.find(self.bytes),
         };
         (self.see)(system, edge);
-    }
-
-    fn fault(&mut self, system: &mut S, path: &[Move], _: &Fault, after: &S::State) {
-        self.successor(system, path, after);
     }
 }

@@ -126,7 +126,7 @@ impl Execution<'_> {
                 self.set(to, i64::from(received));
             }
             Op::Len { to, channel, shape } => {
-                self.synchronise(self.get(channel), false, SyncOp::Try);
+                self.synchronise(self.get(channel), false, SyncOp::Poll);
                 let count = self.memory.words[self.cell(self.get(channel))?];
                 let rendezvous = self.program.shapes[shape as usize].capacity == 0;
                 let waiting = count == rendezvous::OFFERED;
@@ -327,7 +327,7 @@ impl Execution<'_> {
                 Err(BLOCKED)
             }
             Patience::Tries => {
-                self.synchronise(object, false, SyncOp::Try);
+                self.synchronise(object, false, SyncOp::Poll);
                 Ok(false)
             }
         }
@@ -337,7 +337,7 @@ impl Execution<'_> {
         let op = if patience == Patience::Waits {
             op
         } else {
-            SyncOp::Try
+            SyncOp::Poll
         };
         self.synchronise(object, true, op);
         Ok(true)

@@ -58,7 +58,9 @@ fn holds_at(machine: &mut Machine, state: &State, cause: &Cause) -> bool {
     match cause {
         // The last step has failed, which has been looked at.
         Cause::Fault { .. } => machine.failed(state),
-        Cause::Invariant { fault } => machine.broken_invariant(state).as_ref() == Some(fault),
+        Cause::Invariant { fault } => {
+            machine.broken_invariant(state, &mut Vec::new()).as_ref() == Some(fault)
+        }
         Cause::Deadlock { blocked } => {
             let threads = 0..machine.thread_count(state) as u32;
             let waiting: Vec<_> = threads

@@ -111,8 +111,10 @@ fn a_violation_without_remarks_is_where_the_last_step_was() {
 
 #[test]
 fn kinds_are_written_as_they_are_displayed() {
-    use ViolationKind::{Assertion, Deadlock, Goal, Invariant, Race, Runtime};
-    for kind in [Assertion, Deadlock, Race, Runtime, Invariant, Goal] {
+    use ViolationKind::{Assertion, Deadlock, Discipline, Goal, Invariant, Race, Runtime};
+    for kind in [
+        Assertion, Deadlock, Race, Runtime, Invariant, Discipline, Goal,
+    ] {
         let json = serde_json::to_string(&kind).expect("a string");
         assert_eq!(json, format!("\"{kind}\""));
     }

@@ -97,6 +97,8 @@ pub enum ViolationKind {
     Runtime,
     /// An invariant does not hold.
     Invariant,
+    /// An access breaks the discipline declared for what it touches.
+    Discipline,
     /// A goal can not be reached.
     Goal,
 }
@@ -109,6 +111,7 @@ impl fmt::Display for ViolationKind {
             Self::Race => "race",
             Self::Runtime => "runtime",
             Self::Invariant => "invariant",
+            Self::Discipline => "discipline",
             Self::Goal => "goal",
         })
     }

@@ -2,7 +2,7 @@
 //! state that different threads reach by one step.
 
 use super::*;
-use crate::system::{Choice, Fault, FaultKind, Place, Step, ThreadId};
+use crate::system::{Choice, Fault, FaultKind, Footprint, Place, Step, ThreadId};
 
 /// Steps of two threads between numbered states, from 0: (from, thread, to). The invariant
 /// does not hold in the last state.
@@ -34,7 +34,7 @@ impl System for Graph {
     fn decode(&self, bytes: &[u8], state: &mut u8) {
         *state = bytes[0];
     }
-    fn broken_invariant(&mut self, state: &u8) -> Option<Fault> {
+    fn broken_invariant(&mut self, state: &u8, _: &mut Footprint) -> Option<Fault> {
         let last = self.0.iter().map(|edge| edge.2).max();
         (Some(*state) == last).then(|| Fault {
             kind: FaultKind::Invariant,
@@ -44,6 +44,12 @@ impl System for Graph {
     }
     fn failed(&self, _: &u8) -> bool {
         false
+    }
+    fn ended(&self, state: &u8, thread: ThreadId) -> bool {
+        !self
+            .0
+            .iter()
+            .any(|edge| (edge.0, edge.1) == (*state, thread.0))
     }
     fn place(&self, _: &u8, _: ThreadId) -> Place {
         Place(0)

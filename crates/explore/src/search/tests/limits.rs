@@ -1,7 +1,7 @@
 //! Every limit cuts, says so, and never lets a search claim more than it knows.
 
 use super::*;
-use crate::system::{Choice, Fault, Place, Step, ThreadId};
+use crate::system::{Choice, Fault, Footprint, Place, Step, ThreadId};
 use crate::testing::Op::*;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -106,10 +106,13 @@ impl System for Slow {
     fn decode(&self, bytes: &[u8], state: &mut u64) {
         *state = u64::from_le_bytes(bytes.try_into().unwrap());
     }
-    fn broken_invariant(&mut self, _: &u64) -> Option<Fault> {
+    fn broken_invariant(&mut self, _: &u64, _: &mut Footprint) -> Option<Fault> {
         None
     }
     fn failed(&self, _: &u64) -> bool {
+        false
+    }
+    fn ended(&self, _: &u64, _: ThreadId) -> bool {
         false
     }
     fn place(&self, _: &u64, _: ThreadId) -> Place {

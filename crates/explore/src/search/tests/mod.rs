@@ -45,7 +45,10 @@ fn check_schedule(system: &Counters, violation: &Violation) {
     match &violation.cause {
         Cause::Fault { thread, fault } => assert_eq!(failed, Some((*thread, fault.clone()))),
         Cause::Invariant { fault } => {
-            assert_eq!(system.broken_invariant(&end).as_ref(), Some(fault));
+            assert_eq!(
+                system.broken_invariant(&end, &mut Vec::new()).as_ref(),
+                Some(fault)
+            );
         }
         Cause::Deadlock { blocked } => {
             let mut step = crate::Step::default();

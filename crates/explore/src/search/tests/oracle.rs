@@ -38,7 +38,7 @@ impl Oracle {
         let mut bytes = Vec::new();
         system.encode(state, &mut bytes);
         self.states.insert(bytes);
-        if system.broken_invariant(state).is_some() {
+        if system.broken_invariant(state, &mut Vec::new()).is_some() {
             self.note((Property::Invariant, vec![(0, 9999)]), length, switches);
         }
         let mut blocked = Vec::new();
