@@ -31,6 +31,8 @@
 //! assert_eq!(deadlock.schedule.len(), 2);
 //! ```
 
+pub mod interior;
+pub mod movers;
 pub mod property;
 pub mod reduction;
 pub mod reductions;

@@ -62,6 +62,10 @@ pub trait Reduction<S: System> {
     /// A search begins, from nothing, with what was learned so far.
     fn begin_round(&mut self) {}
 
+    /// Counts the states between boundary states too, from the next round on. This takes
+    /// as much memory as storing them.
+    fn count_visited(&mut self) {}
+
     /// Another instance for another worker of the same search, if expansions do not depend
     /// on anything that is learned.
     fn for_another_worker(&self) -> Option<Box<dyn Reduction<S> + Send>> {
@@ -78,12 +82,15 @@ pub struct Effort {
     pub blocked_steps: u64,
     /// Threads that were found to have ended.
     pub ended_steps: u64,
-    /// States that were visited between the boundary states, and not met before by this
-    /// reduction; counted only if it was asked to.
-    pub interior_states: u64,
+    /// States that were visited for the first time, boundary states and those between them;
+    /// counted only if the reduction was asked to. A state before a commit point counts
+    /// once for every thread that goes through it.
+    pub visited_states: u64,
     /// Boundary states that are there only because an execution could go on for ever
     /// without meeting another.
     pub forced_ends: u64,
+    /// Threads that can go on for ever from here without meeting a boundary state.
+    pub endless: u64,
 }
 
 /// Who is told about an expansion.

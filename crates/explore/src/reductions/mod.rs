@@ -3,7 +3,10 @@
 //! A new reduction is a new file here, a `mod` line, and a line in [`all`].
 
 pub mod full;
+pub mod optimistic;
+pub mod transactions;
 
+use crate::interior::Completion;
 use crate::property::PropertySet;
 use crate::reduction::Reduction;
 use crate::system::System;
@@ -11,7 +14,15 @@ use crate::system::System;
 /// A new instance of every reduction, the plainest first.
 #[must_use]
 pub fn all<'s, S: System + 's>() -> Vec<Box<dyn Reduction<S> + 's>> {
-    vec![Box::new(full::Full::default())]
+    use transactions::Transactions;
+    vec![
+        Box::new(full::Full::default()),
+        Box::new(optimistic::Optimistic::default()),
+        Box::new(Transactions::with_completion(Completion::Scc)),
+        Box::new(Transactions::with_completion(Completion::Cycle)),
+        Box::new(Transactions::with_completion(Completion::Cpc)),
+        Box::new(Transactions::with_completion(Completion::CpcL19)),
+    ]
 }
 
 /// The reduction of that name.

@@ -58,9 +58,22 @@ impl<'r, St: Store, W: Worklist> Engine<'r, St, W> {
         }
     }
 
-    /// Searches until there is nothing left to do or reason to stop.
+    /// A search of the same from nothing.
+    pub(super) fn start_again(self, worklist: W) -> Self {
+        self.states.clear();
+        let mut engine = Self::new(self.settings, self.states, worklist, self.monitor);
+        engine.statistics.rounds = self.statistics.rounds;
+        engine
+    }
+
+    /// Searches until there is nothing left to do or reason to stop. If the reduction is
+    /// outdated then, all this was only to learn.
     pub(super) fn run<S: System>(&mut self, system: &mut S, reduction: &mut dyn Reduction<S>) {
+        reduction.begin_round();
+        self.statistics.rounds += 1;
         self.enter_initial(system);
+        let mut expanded = 0;
+        let mut most_expanded = None;
         let mut current = S::State::default();
         let mut first_found = None;
         while !self.stopped
@@ -72,6 +85,15 @@ impl<'r, St: Store, W: Worklist> Engine<'r, St, W> {
                 && self.worklist.settled(best, first_found, &visit)
             {
                 break;
+            }
+            expanded += 1;
+            if reduction.is_outdated() {
+                // Mostly there is more to learn nearby, and a round for each bit of it would
+                // be too many. But this one will have to be done again.
+                let most = *most_expanded.get_or_insert(2 * expanded + EXPANSIONS_TO_LEARN_MORE);
+                if expanded > most {
+                    break;
+                }
             }
             self.visit = visit;
             system.decode(self.states.get(visit.state), &mut current);
@@ -88,8 +110,9 @@ impl<'r, St: Store, W: Worklist> Engine<'r, St, W> {
                 self.statistics.transitions += effort.transitions;
                 self.statistics.blocked_steps += effort.blocked_steps;
                 self.statistics.ended_steps += effort.ended_steps;
-                self.statistics.interior_states += effort.interior_states;
+                self.statistics.visited_states += effort.visited_states;
                 self.statistics.forced_ends += effort.forced_ends;
+                self.statistics.endless += effort.endless;
             }
             self.note_extremes();
             if first_found.is_none() && !self.findings.list.is_empty() {
@@ -169,6 +192,9 @@ fn progress<St: Store, W: Worklist>(
         elapsed: std::time::Duration::ZERO,
     }
 }
+
+/// How much longer a round goes on that is known to be in vain.
+const EXPANSIONS_TO_LEARN_MORE: u64 = 64;
 
 /// The expansion of one node: what the reduction reports to.
 struct Expansion<'e, 'r, S: System, St, W> {

@@ -32,6 +32,7 @@ use crate::reduction::Reduction;
 use crate::store::{ExactStore, Store};
 use crate::system::System;
 use engine::Engine;
+use findings::Findings;
 use monitor::{Monitor, OnProgress};
 use space::Space;
 use straighten::Straightener;
@@ -201,24 +202,24 @@ impl<'a> Search<'a> {
                 system,
                 reduction,
                 states,
-                breadth_first::BreadthFirst::new(),
+                breadth_first::BreadthFirst::new,
             ),
             Order::DepthFirst => {
-                self.run_by(system, reduction, states, depth_first::DepthFirst::new())
+                self.run_by(system, reduction, states, depth_first::DepthFirst::new)
             }
             Order::FewestSwitches => {
-                let worklist = fewest_switches::FewestSwitches::new();
-                self.run_by(system, reduction, states, worklist)
+                let new = fewest_switches::FewestSwitches::new;
+                self.run_by(system, reduction, states, new)
             }
         }
     }
 
-    fn run_by<S: System>(
+    fn run_by<S: System, W: Worklist>(
         self,
         system: &mut S,
         reduction: &mut dyn Reduction<S>,
         states: &mut impl Store,
-        worklist: impl Worklist,
+        new_worklist: fn() -> W,
     ) -> Outcome {
         let settings = self.settings;
         let mut monitor = Monitor::start();
@@ -226,9 +227,19 @@ impl<'a> Search<'a> {
         monitor.max_memory = self.max_memory;
         monitor.cancel = self.cancel;
         monitor.on_progress = self.on_progress;
-        let mut engine = Engine::new(&settings, states, worklist, monitor);
-        engine.run(system, reduction);
-        conclude(engine, system, reduction)
+        let mut engine = Engine::new(&settings, states, new_worklist(), monitor);
+        loop {
+            engine.run(system, reduction);
+            if !reduction.is_outdated() {
+                return conclude(engine, system, reduction);
+            }
+            // What was found is real, but can not be told: it will be found again.
+            engine.findings = Findings::default();
+            if engine.cut.is_some() {
+                return conclude(engine, system, reduction);
+            }
+            engine = engine.start_again(new_worklist());
+        }
     }
 }
 
@@ -268,7 +279,7 @@ fn conclude<S: System, St: Store, W: Worklist>(
         .collect();
 
     let ended_otherwise = statistics.terminated + statistics.deadlocked + statistics.failed;
-    let all_cut = statistics.cut > 0 && ended_otherwise == 0;
+    let all_cut = statistics.cut > 0 && ended_otherwise + statistics.endless == 0;
     let mut vacuous = false;
     if violations.is_empty() && cut.is_none() && all_cut {
         match vacuity::has_cycle(&mut space, || monitor.tick(|| progress)) {

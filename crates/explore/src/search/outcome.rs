@@ -207,12 +207,13 @@ pub struct Statistics {
     pub blocked_steps: u64,
     /// Threads that were found to have ended, once per state.
     pub ended_steps: u64,
-    /// States between the boundary states, if they were to be counted: each once
-    /// for every thread that went through it, before and after its commit point.
-    pub interior_states: u64,
+    /// Boundary states and all states between them, if those were to be counted.
+    pub visited_states: u64,
     /// Boundary states that are there only because an execution could go on for ever
     /// without meeting another.
     pub forced_ends: u64,
+    /// How often a thread could go on for ever without meeting a boundary state.
+    pub endless: u64,
     /// How often the search started, because the reduction learned more on the way.
     pub rounds: u64,
     /// The greatest number of expansions from the initial state to one that was expanded,

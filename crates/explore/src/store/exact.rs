@@ -97,6 +97,10 @@ impl Default for ExactStore {
 }
 
 impl Store for ExactStore {
+    fn clear(&mut self) {
+        *self = Self::with_limit(self.max_len as u32);
+    }
+
     #[inline]
     fn insert(&mut self, bytes: &[u8]) -> Result<(StateId, Inserted), StoreFull> {
         let hash = rapidhash_v3(bytes);

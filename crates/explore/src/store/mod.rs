@@ -51,6 +51,9 @@ pub trait Store {
     /// The string of that number. Panics if there is none.
     fn get(&self, id: StateId) -> &[u8];
 
+    /// Removes all strings.
+    fn clear(&mut self);
+
     /// How many strings there are.
     fn len(&self) -> usize;
 

@@ -1,0 +1,447 @@
+//! The interior of a macro-step: what one thread does between two boundary states.
+//!
+//! From a boundary state, one thread runs alone; a depth-first search with a table of its
+//! own follows all its choices, until the macro-step ends. Nothing of it is stored with the
+//! boundary states, so it needs no phase bits there, flags can not be mixed up between threads, and
+//! what it finds depends on neither the order of the search around it nor on what was
+//! explored before.
+//!
+//! The same search serves transactions and the optimistic reduction; a [`Shape`] says which
+//! steps a macro-step may consist of.
+
+mod completion;
+mod table;
+
+pub use completion::Completion;
+
+use crate::movers::{Mover, Movers};
+use crate::reduction::{Effort, Visitor};
+use crate::repair::Repair;
+use crate::store::{ExactStore, Inserted, Store};
+use crate::system::{Choice, Move, Status, Step, System, ThreadId};
+use completion::{Graph, NodeId};
+use table::Table;
+
+/// Which steps a macro-step consists of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// Right movers, then one step of any kind, which commits, then left movers.
+    Transaction(Completion),
+    /// One step of any kind, then left movers.
+    VisibleThenInvisible,
+}
+
+impl Shape {
+    fn completion(self) -> Completion {
+        match self {
+            Self::Transaction(completion) => completion,
+            Self::VisibleThenInvisible if Repair::InvisibleLoopsEnd.is_on() => Completion::Cycle,
+            Self::VisibleThenInvisible => Completion::None,
+        }
+    }
+
+    /// The phase after a step: whether the macro-step has still not committed. (The paper's
+    /// p', section 4.2.)
+    fn phase_after(self, p: bool, step: Mover) -> bool {
+        match self {
+            Self::Transaction(_) => step.right && (p || !step.left),
+            Self::VisibleThenInvisible => false,
+        }
+    }
+}
+
+/// What became of a macro-step's first step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Start {
+    /// Some alternative of it can be taken.
+    pub(crate) enabled: bool,
+    /// Some alternative is blocked.
+    pub(crate) blocked: bool,
+    /// Some alternative is blocked, and not at an assumption.
+    pub(crate) blocked_without_assumption: bool,
+    /// Somewhere before its commit, the thread is blocked at an assumption.
+    pub(crate) cut_before_commit: bool,
+    /// It can go on for ever.
+    pub(crate) endless: bool,
+    /// It led to a boundary state.
+    pub(crate) ended: bool,
+}
+
+/// What is told about the steps of a macro-step, for explanations.
+pub trait Watch<S: System> {
+    /// A step of a thread that was taken, and how it commutes.
+    fn step(&mut self, system: &S, before: &S::State, thread: ThreadId, event: StepEvent<'_, S>);
+
+    /// A macro-step of a thread ends in a state.
+    fn end(&mut self, system: &S, state: &S::State, thread: ThreadId, forced: bool);
+}
+
+/// A step inside a macro-step.
+pub struct StepEvent<'e, S: System> {
+    /// What it did.
+    pub step: &'e Step<S::State>,
+    /// How it commutes.
+    pub mover: Mover,
+    /// Whether it is the first of its macro-step.
+    pub first: bool,
+    /// Whether the macro-step had not committed before it.
+    pub phase_before: bool,
+    /// Whether it still has not after it.
+    pub phase_after: bool,
+}
+
+/// The private search of macro-steps, and its buffers.
+pub(crate) struct Interior<S: System> {
+    graph: Graph,
+    table: Table,
+    /// The states on the stack.
+    frames: Vec<Frame<S::State>>,
+    /// How many of them are in use.
+    depth: usize,
+    step: Step<S::State>,
+    canonical: S::State,
+    bytes: Vec<u8>,
+    /// All states visited so far, with their phases, if they are to be counted.
+    visited: Option<ExactStore>,
+    pub(crate) watch: Option<Box<dyn Watch<S>>>,
+}
+
+struct Frame<State> {
+    node: NodeId,
+    state: State,
+    next: Option<Choice>,
+}
+
+impl<S: System> Default for Interior<S> {
+    fn default() -> Self {
+        Self {
+            graph: Graph::default(),
+            table: Table::default(),
+            frames: Vec::new(),
+            depth: 0,
+            step: Step::default(),
+            canonical: S::State::default(),
+            bytes: Vec::new(),
+            visited: None,
+            watch: None,
+        }
+    }
+}
+
+/// A macro-step under way: everything that is the same all the way.
+pub(crate) struct Run<'r, 'v, S: System> {
+    pub(crate) thread: ThreadId,
+    pub(crate) shape: Shape,
+    pub(crate) movers: &'r mut Movers,
+    pub(crate) visitor: &'r mut (dyn Visitor<S> + 'v),
+    pub(crate) effort: &'r mut Effort,
+    pub(crate) start: Start,
+}
+
+impl<S: System> Run<'_, '_, S> {
+    /// What the optimistic paper would do if it looked for violations in visible states only.
+    fn forget_intermediate_accesses(&mut self, first: bool) {
+        let forgets = self.shape == Shape::VisibleThenInvisible && !first;
+        self.movers
+            .protection
+            .look_away(forgets && !Repair::IntermediateViolations.is_on());
+    }
+}
+
+/// What is known of a state after its commit, before its steps are taken.
+enum Outlook {
+    /// All that can be done goes on with the macro-step. The only step that there is was
+    /// executed, and is this kind of mover.
+    One(Mover),
+    /// There are several steps, all of which go on with it.
+    Several,
+    /// The macro-step ends here.
+    End,
+}
+
+/// How often the visitor is asked whether to stop.
+const STEPS_BETWEEN_QUESTIONS: u64 = 256;
+
+impl<S: System> Interior<S> {
+    /// Counts all states from now on.
+    pub(crate) fn count_visited(&mut self) {
+        self.visited.get_or_insert_with(ExactStore::new);
+    }
+
+    pub(crate) fn begin_round(&mut self) {
+        if self.visited.is_some() {
+            self.visited = Some(ExactStore::new());
+        }
+    }
+
+    /// Takes note of a state, as visited; `before_commit` is the thread if it has not
+    /// committed there. After its commit, a thread is nowhere in particular: the state is the
+    /// same as a boundary state.
+    fn note_visit(&mut self, effort: &mut Effort, before_commit: Option<ThreadId>) {
+        if let Some(visited) = &mut self.visited {
+            let length = self.bytes.len();
+            let mark = before_commit.map_or(0, |thread| thread.0 + 1);
+            self.bytes.extend(mark.to_le_bytes());
+            let entered = visited.insert(&self.bytes);
+            effort.visited_states += u64::from(matches!(entered, Ok((_, Inserted::New))));
+            self.bytes.truncate(length);
+        }
+    }
+
+    /// Takes note of a boundary state.
+    pub(crate) fn note_boundary(&mut self, system: &S, state: &S::State, effort: &mut Effort) {
+        if self.visited.is_some() {
+            self.bytes.clear();
+            system.encode(state, &mut self.bytes);
+            self.note_visit(effort, None);
+        }
+    }
+
+    /// Explores all macro-steps of a thread from a boundary state.
+    pub(crate) fn explore(
+        &mut self,
+        system: &mut S,
+        state: &S::State,
+        run: &mut Run<'_, '_, S>,
+    ) {
+        self.graph.clear();
+        self.table.clear();
+        self.depth = 0;
+        self.bytes.clear();
+        system.encode(state, &mut self.bytes);
+        let root = self.enter_root();
+        self.push(root, state);
+        let mut steps = 0;
+        while self.depth > 0 {
+            let frame = &mut self.frames[self.depth - 1];
+            let Some(choice) = frame.next.take() else {
+                self.pop(system, run);
+                continue;
+            };
+            let node = frame.node;
+            system.step(&frame.state, run.thread, choice, &mut self.step);
+            frame.next = self.step.next_choice;
+            self.take(system, run, node, choice);
+            steps += 1;
+            if steps % STEPS_BETWEEN_QUESTIONS == 0 && run.visitor.interrupted() {
+                break;
+            }
+        }
+    }
+
+    fn enter_root(&mut self) -> NodeId {
+        self.bytes.push(1);
+        self.table.insert(&self.bytes);
+        self.graph.add(0, Choice::FIRST, true, true)
+    }
+
+    fn push(&mut self, node: NodeId, state: &S::State) {
+        if self.depth == self.frames.len() {
+            self.frames.push(Frame {
+                node,
+                state: state.clone(),
+                next: None,
+            });
+        }
+        let frame = &mut self.frames[self.depth];
+        frame.node = node;
+        frame.state.clone_from(state);
+        frame.next = Some(Choice::FIRST);
+        self.depth += 1;
+    }
+
+    /// Goes on with the step that was just executed from the state on top of the stack.
+    fn take(
+        &mut self,
+        system: &mut S,
+        run: &mut Run<'_, '_, S>,
+        node: NodeId,
+        choice: Choice,
+    ) {
+        let (mut node, mut choice, mut known_mover) = (node, choice, None);
+        // A chain of steps without choices is followed here, each of them executed once.
+        loop {
+            let phase = self.graph.nodes[node as usize].phase;
+            let first = node == 0;
+            match &self.step.status {
+                Status::Ended => {
+                    run.effort.ended_steps += u64::from(first);
+                    // Before its commit too: an ended thread has nothing to put off.
+                    if !first && phase {
+                        self.end_at(system, run, node, false);
+                    }
+                    return;
+                }
+                Status::Blocked { assumption } => {
+                    let before = &self.frames[self.depth - 1].state;
+                    run.effort.blocked_steps += u64::from(first);
+                    run.start.blocked |= first;
+                    run.start.blocked_without_assumption |= first && !assumption;
+                    run.start.cut_before_commit |= *assumption;
+                    run.movers
+                        .note_blocked(system, before, run.thread, &self.step);
+                    return;
+                }
+                Status::Moved | Status::Failed(_) => {}
+            }
+            run.start.enabled |= first;
+            let before = &self.frames[self.depth - 1].state;
+            run.forget_intermediate_accesses(first);
+            let mover = (known_mover.take())
+                .unwrap_or_else(|| run.movers.of_step(system, before, run.thread, &self.step));
+            let phase_after = run.shape.phase_after(phase, mover);
+            run.effort.transitions += 1;
+            if let Some(watch) = &mut self.watch {
+                let event = StepEvent {
+                    step: &self.step,
+                    mover,
+                    first,
+                    phase_before: phase,
+                    phase_after,
+                };
+                watch.step(system, before, run.thread, event);
+            }
+            if let Status::Failed(fault) = &self.step.status {
+                let path = path_to(&self.graph, run.thread, node, Some(choice));
+                let goes_on = run.visitor.fault(system, &path, fault);
+                // A thread that fails before its commit has done nothing that others could see.
+                let seen = !phase_after && Repair::StuckAfterCommitEndsTransaction.is_on();
+                if goes_on && seen {
+                    system.canonicalise(&mut self.step.after);
+                    run.start.ended = true;
+                    run.visitor.successor(system, &path, &self.step.after);
+                    self.graph.nodes[node as usize].cpc = true;
+                }
+                return;
+            }
+            let Some(successor) = self.arrive(system, run, node, choice, phase_after, mover) else {
+                return;
+            };
+            let after = std::mem::take(&mut self.step.after);
+            self.push(successor, &after);
+            self.step.after = after;
+            if phase_after {
+                return;
+            }
+            match self.outlook(system, run) {
+                Outlook::End => {
+                    self.depth -= 1;
+                    self.graph.end(successor);
+                    self.end_at(system, run, successor, false);
+                    return;
+                }
+                Outlook::Several => return,
+                Outlook::One(next) => {
+                    self.frames[self.depth - 1].next = None;
+                    (node, choice, known_mover) = (successor, Choice::FIRST, Some(next));
+                }
+            }
+        }
+    }
+
+    /// Looks the state up that the step leads to. Returns its node if it is new.
+    fn arrive(
+        &mut self,
+        system: &mut S,
+        run: &mut Run<'_, '_, S>,
+        node: NodeId,
+        choice: Choice,
+        phase: bool,
+        mover: Mover,
+    ) -> Option<NodeId> {
+        self.canonical.clone_from(&self.step.after);
+        system.canonicalise(&mut self.canonical);
+        self.bytes.clear();
+        system.encode(&self.canonical, &mut self.bytes);
+        self.note_visit(run.effort, phase.then_some(run.thread));
+        self.bytes.push(u8::from(phase));
+        // Nodes and states are numbered alike.
+        let (known, inserted) = self.table.insert(&self.bytes);
+        if inserted == Inserted::New {
+            return Some(self.graph.add(node, choice, phase, mover.right));
+        }
+        run.start.endless |= self.graph.nodes[known as usize].on_stack;
+        let completion = run.shape.completion();
+        if let Some(late) = self.graph.meet(completion, node, known, mover.right) {
+            self.end_at(system, run, late, true);
+        }
+        None
+    }
+
+    /// Whether the macro-step ends in the state on top of the stack, after its commit:
+    /// because its thread can not move there, or by a step that is no left mover.
+    fn outlook(&mut self, system: &mut S, run: &mut Run<'_, '_, S>) -> Outlook {
+        run.forget_intermediate_accesses(false);
+        let frame = &self.frames[self.depth - 1];
+        let (mut enabled, mut blocked, mut alternatives) = (false, false, 0);
+        let mut only = Mover::BOTH;
+        let mut next = Some(Choice::FIRST);
+        while let Some(choice) = next {
+            system.step(&frame.state, run.thread, choice, &mut self.step);
+            next = self.step.next_choice;
+            alternatives += 1;
+            match &self.step.status {
+                Status::Ended => {}
+                Status::Blocked { .. } => {
+                    blocked = true;
+                    run.movers.note_blocked(system, &frame.state, run.thread, &self.step);
+                }
+                Status::Moved | Status::Failed(_) => {
+                    enabled = true;
+                    only = run.movers.of_step(system, &frame.state, run.thread, &self.step);
+                    if !only.left {
+                        return Outlook::End;
+                    }
+                }
+            }
+        }
+        // What is blocked, others may enable; what has ended, others must see.
+        if blocked || !enabled {
+            return match Repair::StuckAfterCommitEndsTransaction.is_on() || enabled {
+                true => Outlook::End,
+                false => Outlook::Several,
+            };
+        }
+        match alternatives {
+            1 => Outlook::One(only),
+            _ => Outlook::Several,
+        }
+    }
+
+    fn pop(&mut self, system: &mut S, run: &mut Run<'_, '_, S>) {
+        self.depth -= 1;
+        let node = self.frames[self.depth].node;
+        if self.graph.pop(run.shape.completion(), node) {
+            self.end_at(system, run, node, true);
+        }
+    }
+
+    /// Tells the visitor about a boundary state.
+    fn end_at(&mut self, system: &mut S, run: &mut Run<'_, '_, S>, node: NodeId, forced: bool) {
+        run.effort.forced_ends += u64::from(forced);
+        run.start.ended = true;
+        let path = path_to(&self.graph, run.thread, node, None);
+        let bytes = self.table.get(node);
+        system.decode(&bytes[..bytes.len() - 1], &mut self.canonical);
+        if let Some(watch) = &mut self.watch {
+            watch.end(system, &self.canonical, run.thread, forced);
+        }
+        run.visitor.successor(system, &path, &self.canonical);
+    }
+}
+
+/// The moves from the root to a node, and one more.
+fn path_to(graph: &Graph, thread: ThreadId, node: NodeId, last: Option<Choice>) -> Vec<Move> {
+    let mut path: Vec<Move> = last.map(|choice| Move { thread, choice }).into_iter().collect();
+    let mut node = node;
+    while node != 0 {
+        let at = &graph.nodes[node as usize];
+        path.push(Move {
+            thread,
+            choice: at.choice,
+        });
+        node = at.pred;
+    }
+    path.reverse();
+    path
+}

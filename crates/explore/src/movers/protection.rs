@@ -1,0 +1,310 @@
+//! [`Protection`]: which locks protect which variable, as far as was seen.
+//!
+//! Section 6 of Flanagan and Qadeer: every variable starts out protected by all locks, and
+//! each access removes those that are not held. As long as one is left, whoever accesses the
+//! variable has exclusive access to it. Sets only ever shrink, and every access that is taken
+//! away from is a real one, so in the end they are what a full search would find.
+//!
+//! Departures from the paper:
+//!
+//! - Each location has its own set, not each variable of the program; fields of heap
+//!   objects have one for all objects of their kind, in which a lock of the same object
+//!   counts as such. (The name of a heap object depends on the schedule. A set under a name that
+//!   another thread's step can change would be no fact about the object.)
+//! - A thread always holds a pseudo lock of its own (section 5.1), so thread-local data
+//!   needs no rule.
+//! - A variable that nobody writes after the first thread was started needs no lock at all.
+//! - What a blocked guard reads is an access, and so is what an invariant reads.
+//! - When a set becomes empty on which expansions have relied, the search starts again with
+//!   the sets reached so far. The paper goes on, but then states that were expanded
+//!   under the stronger assumption have no successors of other threads.
+//! - Accesses by the last thread that has not ended need no lock, see below.
+//!
+//! # Being alone
+//!
+//! A program that joins its workers and then looks at the result without a lock does so with
+//! exclusive access, in a sense: no other thread is left. But that is given to it by other
+//! threads, as they end, and exclusive access must not be given by a step that is moved: if
+//! the end of a thread is a left mover, it becomes one transaction with the critical section
+//! before it, and nobody is scheduled in a state in which the thread is still there. So
+//! what another thread could have done wrong before is done in the reduced system when it
+//! has become right. With
+//!
+//! ```text
+//! lock(m); y = 1; x = 1; x = 2; unlock(m);   ||   await(y == 1); r = x; assert(r != 1);
+//! ```
+//!
+//! the second thread would find itself alone whenever it reads `x`. Therefore the sets of
+//! accesses while alone are kept apart from the others. If a variable is protected only because they do not
+//! count, being alone is relied on, and then the last step of a thread is no left mover.
+
+use std::collections::HashMap;
+
+use super::is_alone;
+use crate::repair::Repair;
+use crate::system::{Access, Guard, Place, System, ThreadId, Variable};
+
+/// A set of locks that was all of them at first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+enum Locks {
+    #[default]
+    All,
+    These(Vec<Guard>),
+}
+
+impl Locks {
+    fn retain(&mut self, held: &[Guard]) {
+        match self {
+            Self::All => *self = Self::These(held.to_vec()),
+            Self::These(locks) => locks.retain(|lock| held.contains(lock)),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        matches!(self, Self::These(locks) if locks.is_empty())
+    }
+
+    fn meets(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::These(locks), Self::These(others)) => {
+                locks.iter().any(|lock| others.contains(lock))
+            }
+            (set, Self::All) | (Self::All, set) => !set.is_empty(),
+        }
+    }
+}
+
+/// What was seen of one variable.
+#[derive(Clone, Debug, Default)]
+struct Seen {
+    /// The locks held in all accesses while other threads had not ended.
+    locks: Locks,
+    /// The locks held in all accesses by the last thread.
+    locks_alone: Locks,
+    written: bool,
+    written_alone: bool,
+    /// Whether somebody has tried it: for locks and semaphores.
+    tried: bool,
+    /// Whether expansions have relied on what was known.
+    used: bool,
+    /// Who was first; only for a mutation.
+    first: Option<ThreadId>,
+}
+
+impl Seen {
+    /// Whether it is protected in the presence of other threads.
+    fn is_protected(&self) -> bool {
+        !self.locks.is_empty() || !self.written
+    }
+
+    /// Whether it would be protected as well if the accesses of the last thread counted.
+    fn is_protected_to_the_end(&self) -> bool {
+        self.locks.meets(&self.locks_alone) || !(self.written || self.written_alone)
+    }
+
+    fn relies_on_being_alone(&self) -> bool {
+        self.is_protected() && !self.is_protected_to_the_end()
+    }
+}
+
+/// What is known about a variable, for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Knowledge {
+    /// Which.
+    pub variable: Variable,
+    /// The locks that were held at every access that counts; nothing if it was only
+    /// accessed in ways that need none.
+    pub locks: Option<Vec<Guard>>,
+    /// Whether it was written when that needs a lock.
+    pub written: bool,
+    /// Whether accesses to it are exclusive.
+    pub protected: bool,
+    /// Whether it was accessed without its locks by a thread when all others had ended.
+    pub relies_on_being_alone: bool,
+    /// For locks and semaphores: whether it was tried.
+    pub tried: bool,
+    /// The places of its accesses, with the locks that are always held there; only if asked for.
+    pub accesses: Vec<(Place, Vec<Guard>)>,
+}
+
+/// Which locks protect which variable, and what follows.
+#[derive(Debug, Default)]
+pub struct Protection {
+    variables: HashMap<Variable, Seen>,
+    /// The locks that were held at each place; kept only for explanations.
+    places: Option<HashMap<(Variable, Place), Locks>>,
+    alone: bool,
+    outdated: bool,
+    /// Whether accesses are not taken note of; only for a mutation.
+    looks_away: bool,
+    held: Vec<Guard>,
+}
+
+impl Protection {
+    /// Also keeps the locks that are held at each place.
+    pub fn keep_places(&mut self) {
+        self.places.get_or_insert_default();
+    }
+
+    /// Whether something was learned since the round began that contradicts what was relied
+    /// on before.
+    #[must_use]
+    pub fn is_outdated(&self) -> bool {
+        self.outdated && Repair::StartAgainWhenUnprotected.is_on()
+    }
+
+    /// A new round begins with what is known now.
+    pub fn begin_round(&mut self) {
+        self.outdated = false;
+        self.alone = self.variables.values().any(Seen::relies_on_being_alone);
+        for seen in self.variables.values_mut() {
+            seen.used = false;
+        }
+    }
+
+    /// Takes note of accesses, or not: which is unsound.
+    pub(crate) fn look_away(&mut self, away: bool) {
+        self.looks_away = away;
+    }
+
+    /// Whether some thread accesses a variable as it may only because all others have ended.
+    #[must_use]
+    pub fn relies_on_being_alone(&self) -> bool {
+        self.alone && Repair::LastThreadSeesOthersEnd.is_on()
+    }
+
+    pub(super) fn rely_on_being_alone(&mut self) {
+        self.outdated |= !self.alone;
+        self.alone = true;
+    }
+
+    /// Takes note of an access by a thread in a state, and says whether it is exclusive.
+    pub(super) fn access<S: System>(
+        &mut self,
+        system: &S,
+        state: &S::State,
+        thread: ThreadId,
+        access: &Access,
+    ) -> bool {
+        let variable = system.variable(state, access.location);
+        self.held.clear();
+        system.guards(state, thread, access, &mut self.held);
+        if let Some(places) = &mut self.places {
+            let locks = places.entry((variable, access.place)).or_default();
+            locks.retain(&self.held);
+        }
+        let seen = self.variables.entry(variable).or_default();
+        if !Repair::NoFreeFirstOwner.is_on() && *seen.first.get_or_insert(thread) == thread {
+            return true;
+        }
+        // All that can change is whether it is protected: mostly nothing more to learn.
+        let was_protected = seen.is_protected();
+        if !was_protected || self.looks_away {
+            return was_protected;
+        }
+        let was_used = std::mem::replace(&mut seen.used, true);
+        if is_alone(system, state, thread) {
+            seen.locks_alone.retain(&self.held);
+            seen.written_alone |= access.writes;
+        } else {
+            seen.locks.retain(&self.held);
+            seen.written |= access.writes;
+        }
+        let protected = seen.is_protected();
+        if seen.relies_on_being_alone() && !self.alone {
+            self.alone = true;
+            self.outdated = true;
+        }
+        self.outdated |= was_used && !protected;
+        protected
+    }
+
+    /// Whether an access by the thread would be exclusive in the state.
+    pub(super) fn protects<S: System>(
+        &mut self,
+        system: &S,
+        state: &S::State,
+        thread: ThreadId,
+        access: &Access,
+    ) -> bool {
+        let variable = system.variable(state, access.location);
+        let Some(seen) = self.variables.get(&variable) else {
+            return false;
+        };
+        if !seen.written || is_alone(system, state, thread) {
+            return seen.is_protected();
+        }
+        self.held.clear();
+        system.guards(state, thread, access, &mut self.held);
+        match &seen.locks {
+            Locks::All => true,
+            Locks::These(locks) => {
+                !locks.is_empty() && locks.iter().all(|lock| self.held.contains(lock))
+            }
+        }
+    }
+
+    /// Somebody without locks reads it.
+    pub(super) fn observe(&mut self, variable: Variable) {
+        let seen = self.variables.entry(variable).or_default();
+        let was_protected = seen.is_protected();
+        seen.locks.retain(&[]);
+        self.outdated |= seen.used && was_protected && !seen.is_protected();
+    }
+
+    /// Somebody tries a lock or semaphore.
+    pub(super) fn note_try(&mut self, variable: Variable) {
+        let seen = self.variables.entry(variable).or_default();
+        self.outdated |= seen.used && !seen.tried && Repair::TriedLocksDoNotMove.is_on();
+        seen.tried = true;
+    }
+
+    /// Whether somebody tries a lock or semaphore; the answer is relied on.
+    pub(super) fn is_tried(&mut self, variable: Variable) -> bool {
+        let seen = self.variables.entry(variable).or_default();
+        seen.used = true;
+        seen.tried && Repair::TriedLocksDoNotMove.is_on()
+    }
+
+    /// Everything that is known, in a fixed order.
+    #[must_use]
+    pub fn knowledge(&self) -> Vec<Knowledge> {
+        let mut all: Vec<_> = self
+            .variables
+            .iter()
+            .map(|(&variable, seen)| Knowledge {
+                variable,
+                locks: match &seen.locks {
+                    Locks::All => None,
+                    Locks::These(locks) => Some(sorted(locks)),
+                },
+                written: seen.written,
+                protected: seen.is_protected(),
+                relies_on_being_alone: seen.relies_on_being_alone(),
+                tried: seen.tried,
+                accesses: self.accesses(variable),
+            })
+            .collect();
+        all.sort_by_key(|known| known.variable);
+        all
+    }
+
+    fn accesses(&self, variable: Variable) -> Vec<(Place, Vec<Guard>)> {
+        let places = self.places.iter().flatten();
+        let mut accesses: Vec<_> = places
+            .filter(|((of, _), _)| *of == variable)
+            .map(|((_, place), locks)| match locks {
+                Locks::All => (*place, Vec::new()),
+                Locks::These(locks) => (*place, sorted(locks)),
+            })
+            .collect();
+        accesses.sort();
+        accesses
+    }
+}
+
+fn sorted(locks: &[Guard]) -> Vec<Guard> {
+    let mut locks = locks.to_vec();
+    locks.sort_unstable();
+    locks
+}
