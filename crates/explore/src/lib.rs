@@ -32,6 +32,7 @@
 //! ```
 
 pub mod interior;
+pub mod lock_order;
 pub mod movers;
 pub mod property;
 pub mod reduction;

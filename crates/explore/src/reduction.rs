@@ -31,6 +31,7 @@
 //! assert_eq!(effort.transitions, 3);
 //! ```
 
+use crate::lock_order::Deadlocks;
 use crate::property::PropertySet;
 use crate::system::{Access, AccessKind, Fault, Move, Place, System, ThreadId};
 
@@ -61,6 +62,11 @@ pub trait Reduction<S: System> {
 
     /// A search begins, from nothing, with what was learned so far.
     fn begin_round(&mut self) {}
+
+    /// What it can tell about deadlocks, after a search, if it does not preserve them.
+    fn deadlocks(&self) -> Option<Deadlocks> {
+        None
+    }
 
     /// Counts the states between boundary states too, from the next round on. This takes
     /// as much memory as storing them.

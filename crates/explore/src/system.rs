@@ -330,6 +330,18 @@ pub trait System {
         false
     }
 
+    /// Appends the locations of all locks that the thread holds, for reading or writing, each
+    /// once.
+    fn held_locks(&self, state: &Self::State, thread: ThreadId, locks: &mut Vec<Location>) {
+        let _ = (state, thread, locks);
+    }
+
+    /// Whether some thread could ever wait for the end of this one.
+    fn can_be_joined(&self, state: &Self::State, thread: ThreadId) -> bool {
+        let _ = (state, thread);
+        true
+    }
+
     /// Whether no other thread can touch the location before this thread does something
     /// about it: no other thread was ever started, or the thread has made the object since
     /// the state was last in canonical form, and nobody else has a reference to it.

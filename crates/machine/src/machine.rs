@@ -333,6 +333,10 @@ impl System for Machine {
         matches!(state.phase(thread.index()), Phase::Ended | Phase::Failed)
     }
 
+    fn can_be_joined(&self, state: &State, thread: ThreadId) -> bool {
+        state.thread(thread.index())[header::PARENT] != word::NULL
+    }
+
     fn failed(&self, state: &State) -> bool {
         (0..state.threads.len()).any(|thread| state.phase(thread) == Phase::Failed)
     }

@@ -94,13 +94,7 @@ impl Graph {
         self.component.clear();
     }
 
-    pub(super) fn add(
-        &mut self,
-        pred: NodeId,
-        choice: Choice,
-        phase: bool,
-        rm: bool,
-    ) -> NodeId {
+    pub(super) fn add(&mut self, pred: NodeId, choice: Choice, phase: bool, rm: bool) -> NodeId {
         let id = self.nodes.len() as NodeId;
         self.nodes.push(Node {
             phase,

@@ -14,6 +14,7 @@ mod table;
 
 pub use completion::Completion;
 
+use crate::lock_order::LockOrder;
 use crate::movers::{Mover, Movers};
 use crate::reduction::{Effort, Visitor};
 use crate::repair::Repair;
@@ -133,6 +134,7 @@ pub(crate) struct Run<'r, 'v, S: System> {
     pub(crate) thread: ThreadId,
     pub(crate) shape: Shape,
     pub(crate) movers: &'r mut Movers,
+    pub(crate) lock_order: Option<&'r mut LockOrder>,
     pub(crate) visitor: &'r mut (dyn Visitor<S> + 'v),
     pub(crate) effort: &'r mut Effort,
     pub(crate) start: Start,
@@ -198,12 +200,7 @@ impl<S: System> Interior<S> {
     }
 
     /// Explores all macro-steps of a thread from a boundary state.
-    pub(crate) fn explore(
-        &mut self,
-        system: &mut S,
-        state: &S::State,
-        run: &mut Run<'_, '_, S>,
-    ) {
+    pub(crate) fn explore(&mut self, system: &mut S, state: &S::State, run: &mut Run<'_, '_, S>) {
         self.graph.clear();
         self.table.clear();
         self.depth = 0;
@@ -251,18 +248,16 @@ impl<S: System> Interior<S> {
     }
 
     /// Goes on with the step that was just executed from the state on top of the stack.
-    fn take(
-        &mut self,
-        system: &mut S,
-        run: &mut Run<'_, '_, S>,
-        node: NodeId,
-        choice: Choice,
-    ) {
+    fn take(&mut self, system: &mut S, run: &mut Run<'_, '_, S>, node: NodeId, choice: Choice) {
         let (mut node, mut choice, mut known_mover) = (node, choice, None);
         // A chain of steps without choices is followed here, each of them executed once.
         loop {
             let phase = self.graph.nodes[node as usize].phase;
             let first = node == 0;
+            let before = &self.frames[self.depth - 1].state;
+            if let Some(order) = run.lock_order.as_deref_mut() {
+                order.note(system, before, run.thread, &self.step);
+            }
             match &self.step.status {
                 Status::Ended => {
                     run.effort.ended_steps += u64::from(first);
@@ -273,7 +268,6 @@ impl<S: System> Interior<S> {
                     return;
                 }
                 Status::Blocked { assumption } => {
-                    let before = &self.frames[self.depth - 1].state;
                     run.effort.blocked_steps += u64::from(first);
                     run.start.blocked |= first;
                     run.start.blocked_without_assumption |= first && !assumption;
@@ -285,7 +279,6 @@ impl<S: System> Interior<S> {
                 Status::Moved | Status::Failed(_) => {}
             }
             run.start.enabled |= first;
-            let before = &self.frames[self.depth - 1].state;
             run.forget_intermediate_accesses(first);
             let mover = (known_mover.take())
                 .unwrap_or_else(|| run.movers.of_step(system, before, run.thread, &self.step));
@@ -384,11 +377,17 @@ impl<S: System> Interior<S> {
                 Status::Ended => {}
                 Status::Blocked { .. } => {
                     blocked = true;
-                    run.movers.note_blocked(system, &frame.state, run.thread, &self.step);
+                    if let Some(order) = run.lock_order.as_deref_mut() {
+                        order.note(system, &frame.state, run.thread, &self.step);
+                    }
+                    run.movers
+                        .note_blocked(system, &frame.state, run.thread, &self.step);
                 }
                 Status::Moved | Status::Failed(_) => {
                     enabled = true;
-                    only = run.movers.of_step(system, &frame.state, run.thread, &self.step);
+                    only = run
+                        .movers
+                        .of_step(system, &frame.state, run.thread, &self.step);
                     if !only.left {
                         return Outlook::End;
                     }
@@ -432,7 +431,10 @@ impl<S: System> Interior<S> {
 
 /// The moves from the root to a node, and one more.
 fn path_to(graph: &Graph, thread: ThreadId, node: NodeId, last: Option<Choice>) -> Vec<Move> {
-    let mut path: Vec<Move> = last.map(|choice| Move { thread, choice }).into_iter().collect();
+    let mut path: Vec<Move> = last
+        .map(|choice| Move { thread, choice })
+        .into_iter()
+        .collect();
     let mut node = node;
     while node != 0 {
         let at = &graph.nodes[node as usize];

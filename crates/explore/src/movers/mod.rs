@@ -248,8 +248,8 @@ impl Movers {
             return Mover::NON;
         }
         // Only a step that also does something else can have released a lock.
-        let still_protected = step.footprint.len() == 1
-            || self.protection.protects(system, after, thread, access);
+        let still_protected =
+            step.footprint.len() == 1 || self.protection.protects(system, after, thread, access);
         Mover {
             left: true,
             right: still_protected,

@@ -118,6 +118,7 @@ impl<S: System> Reduction<S> for Optimistic<S> {
                 thread,
                 shape: Shape::VisibleThenInvisible,
                 movers: &mut self.movers,
+                lock_order: None,
                 visitor,
                 effort: &mut effort,
                 start: Start::default(),

@@ -15,7 +15,8 @@
 //! Guarantee: if a thread can reach a local state, then it does so in the reduced search. So
 //! assertions, runtime errors, declared disciplines and goals are preserved, and
 //! invariants through their observer. Deadlocks and races are not: a thread that waits for a
-//! lock before its commit is not seen waiting.
+//! lock before its commit is not seen waiting. But the [order of locks](crate::lock_order)
+//! often excludes deadlocks, or shows where to look.
 //!
 //! Departures from the papers:
 //!
@@ -36,6 +37,7 @@
 //!   alternatives as there are waiters.
 
 use crate::interior::{Completion, Interior, Run, Shape, Start, Watch};
+use crate::lock_order::{Deadlocks, LockOrder};
 use crate::movers::{Movers, Protection};
 use crate::property::{Property, PropertySet};
 use crate::reduction::{BlockedThread, Effort, End, Reduction, Visitor};
@@ -45,6 +47,7 @@ use crate::system::{Footprint, System, ThreadId};
 pub struct Transactions<S: System> {
     completion: Completion,
     movers: Movers,
+    lock_order: LockOrder,
     interior: Interior<S>,
     blocked: Vec<BlockedThread>,
     reads: Footprint,
@@ -63,6 +66,7 @@ impl<S: System> Transactions<S> {
         Self {
             completion,
             movers: Movers::default(),
+            lock_order: LockOrder::default(),
             interior: Interior::default(),
             blocked: Vec::new(),
             reads: Footprint::new(),
@@ -124,6 +128,7 @@ impl<S: System> Reduction<S> for Transactions<S> {
                 thread,
                 shape: Shape::Transaction(self.completion),
                 movers: &mut self.movers,
+                lock_order: Some(&mut self.lock_order),
                 visitor,
                 effort: &mut effort,
                 start: Start::default(),
@@ -159,6 +164,10 @@ impl<S: System> Reduction<S> for Transactions<S> {
     fn begin_round(&mut self) {
         self.movers.protection.begin_round();
         self.interior.begin_round();
+    }
+
+    fn deadlocks(&self) -> Option<Deadlocks> {
+        (self.completion.is_sound()).then(|| self.lock_order.deadlocks())
     }
 
     fn count_visited(&mut self) {

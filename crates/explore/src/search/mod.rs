@@ -198,12 +198,9 @@ impl<'a> Search<'a> {
     ) -> Outcome {
         assert!(states.is_empty(), "a search must start with an empty store");
         match self.settings.order {
-            Order::BreadthFirst => self.run_by(
-                system,
-                reduction,
-                states,
-                breadth_first::BreadthFirst::new,
-            ),
+            Order::BreadthFirst => {
+                self.run_by(system, reduction, states, breadth_first::BreadthFirst::new)
+            }
             Order::DepthFirst => {
                 self.run_by(system, reduction, states, depth_first::DepthFirst::new)
             }
@@ -262,6 +259,7 @@ fn conclude<S: System, St: Store, W: Worklist>(
     } = engine;
     let not_preserved = settings.properties.minus(reduction.preserves());
     let reduction_name = reduction.name();
+    let deadlocks = reduction.deadlocks().filter(|_| cut.is_none());
     let mut space = Space::new(system, reduction, states);
 
     let mut findings = match settings.stop {
@@ -307,5 +305,6 @@ fn conclude<S: System, St: Store, W: Worklist>(
         properties: settings.properties,
         order: settings.order,
         reduction: reduction_name,
+        deadlocks,
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use crate::lock_order::Deadlocks;
 use crate::property::{Property, PropertySet};
 use crate::reduction::{BlockedThread, Race};
 use crate::search::Order;
@@ -27,6 +28,9 @@ pub struct Outcome {
     pub order: Order,
     /// The name of the reduction.
     pub reduction: &'static str,
+    /// What a reduction that does not preserve deadlocks can tell about them anyway, if
+    /// the search was complete.
+    pub deadlocks: Option<Deadlocks>,
 }
 
 impl Outcome {

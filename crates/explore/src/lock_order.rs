@@ -1,0 +1,183 @@
+//! [`LockOrder`]: whether threads could wait for one another in a circle.
+//!
+//! A reduction that does not preserve deadlocks still sees every local state of
+//! every thread. So it sees which locks a thread holds whenever it goes for another
+//! (Flanagan and Qadeer suggest this in their section on related work). If no thread ever waits for
+//! anything but locks, no thread ends while it holds one, and locks are always
+//! taken in the same order, then there is no deadlock: of all the locks that
+//! blocked threads wait for, take the last in that order; who holds it has not ended, so
+//! it waits for a lock, and that comes later. A thread that nobody can join may also wait
+//! for the end of others while it holds no lock: it does not hold the lock in question, and
+//! there is no circle of threads that wait for each other's ends.
+//!
+//! In all other cases there may or may not be a deadlock.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use crate::system::{
+    AccessKind, Location, Place, Status, Step, SyncOp, System, ThreadId, Variable,
+};
+
+/// What is known about deadlocks without having looked for them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Deadlocks {
+    /// There are none.
+    Excluded,
+    /// There may be one, because of these.
+    Possible(Vec<PossibleDeadlock>),
+}
+
+/// Why there may be a deadlock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PossibleDeadlock {
+    /// Locks are taken in a circle: the lock that each entry takes is held by the next
+    /// one, and the last takes what the first one holds.
+    Circle(Vec<Taken>),
+    /// A thread can wait for something that is no lock.
+    Waits(Place),
+    /// A thread can end while it holds a lock.
+    EndsHolding {
+        /// The lock.
+        lock: Variable,
+        /// The last operation of the thread.
+        place: Place,
+    },
+}
+
+/// Where a lock is taken while another is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Taken {
+    /// The lock that is held.
+    pub held: Variable,
+    /// The lock that is taken.
+    pub taken: Variable,
+    /// Where.
+    pub place: Place,
+}
+
+/// In which order locks are taken, as far as was seen.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LockOrder {
+    /// For a lock that is held and one that is taken then, where.
+    edges: HashMap<(Variable, Variable), Place>,
+    waits: BTreeSet<Place>,
+    ends_holding: BTreeMap<Variable, Place>,
+    held: Vec<Location>,
+}
+
+impl LockOrder {
+    /// Takes note of a step that was tried in a state, whether or not it moved.
+    pub(crate) fn note<S: System>(
+        &mut self,
+        system: &S,
+        state: &S::State,
+        thread: ThreadId,
+        step: &Step<S::State>,
+    ) {
+        let blocked = match step.status {
+            Status::Ended => return,
+            Status::Blocked { assumption } => {
+                // An execution that ends at an assumption is no deadlock.
+                if assumption {
+                    return;
+                }
+                true
+            }
+            Status::Moved | Status::Failed(_) => false,
+        };
+        for access in &step.footprint {
+            let takes = matches!(
+                access.kind,
+                AccessKind::Sync(SyncOp::Acquire | SyncOp::AcquireShared | SyncOp::Resume)
+            );
+            if takes {
+                self.held.clear();
+                system.held_locks(state, thread, &mut self.held);
+                let taken = system.variable(state, access.location);
+                for &held in &self.held {
+                    // Taking a re-entrant lock again waits for nobody.
+                    if held == access.location && !blocked {
+                        continue;
+                    }
+                    let held = system.variable(state, held);
+                    self.edges.entry((held, taken)).or_insert(access.place);
+                }
+            }
+            let harmless = match access.kind {
+                AccessKind::Sync(SyncOp::Acquire | SyncOp::AcquireShared) => true,
+                AccessKind::Sync(SyncOp::Join) => {
+                    self.held.clear();
+                    system.held_locks(state, thread, &mut self.held);
+                    self.held.is_empty() && !system.can_be_joined(state, thread)
+                }
+                _ => false,
+            };
+            if blocked && !harmless {
+                self.waits.insert(access.place);
+            }
+        }
+        let ended = !blocked && system.ended(&step.after, thread);
+        if ended && !matches!(step.status, Status::Failed(_)) {
+            self.held.clear();
+            system.held_locks(&step.after, thread, &mut self.held);
+            let place = step.footprint.last().map(|access| access.place);
+            for &lock in &self.held {
+                let lock = system.variable(&step.after, lock);
+                let place = place.unwrap_or_else(|| system.place(state, thread));
+                self.ends_holding.entry(lock).or_insert(place);
+            }
+        }
+    }
+
+    /// What follows from it.
+    pub(crate) fn deadlocks(&self) -> Deadlocks {
+        let mut possible: Vec<PossibleDeadlock> = Vec::new();
+        possible.extend(self.circle().map(PossibleDeadlock::Circle));
+        possible.extend(
+            self.waits
+                .first()
+                .map(|&place| PossibleDeadlock::Waits(place)),
+        );
+        let ends = self.ends_holding.first_key_value();
+        possible.extend(ends.map(|(&lock, &place)| PossibleDeadlock::EndsHolding { lock, place }));
+        match possible.is_empty() {
+            true => Deadlocks::Excluded,
+            false => Deadlocks::Possible(possible),
+        }
+    }
+
+    /// A shortest circle, if there is one.
+    fn circle(&self) -> Option<Vec<Taken>> {
+        let mut edges: Vec<Taken> = (self.edges.iter())
+            .map(|(&(held, taken), &place)| Taken { held, taken, place })
+            .collect();
+        edges.sort_unstable();
+        let circles = edges
+            .iter()
+            .filter_map(|edge| circle_through(&edges, *edge));
+        circles.min_by_key(Vec::len)
+    }
+}
+
+/// A shortest circle that begins with an edge: breadth-first search for a way back.
+fn circle_through(edges: &[Taken], first: Taken) -> Option<Vec<Taken>> {
+    let mut ways = vec![vec![first]];
+    let mut met = BTreeSet::from([first.taken]);
+    let mut next = 0;
+    while next < ways.len() {
+        let way = ways[next].clone();
+        let end = way[way.len() - 1].taken;
+        if end == first.held {
+            return Some(way);
+        }
+        for &edge in edges.iter().filter(|edge| edge.held == end) {
+            if met.insert(edge.taken) {
+                let mut longer = way.clone();
+                longer.push(edge);
+                ways.push(longer);
+            }
+        }
+        next += 1;
+    }
+    None
+}
