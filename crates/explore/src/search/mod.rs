@@ -259,7 +259,8 @@ fn conclude<S: System, St: Store, W: Worklist>(
     } = engine;
     let not_preserved = settings.properties.minus(reduction.preserves());
     let reduction_name = reduction.name();
-    let deadlocks = reduction.deadlocks().filter(|_| cut.is_none());
+    let stopped_early = settings.stop == Stop::AtFirst && !findings.list.is_empty();
+    let deadlocks = (reduction.deadlocks()).filter(|_| cut.is_none() && !stopped_early);
     let mut space = Space::new(system, reduction, states);
 
     let mut findings = match settings.stop {
