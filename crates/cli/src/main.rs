@@ -2,12 +2,15 @@
 
 mod args;
 mod check;
+mod compare;
 mod debugger;
 mod format;
+mod interrupt;
 mod keys;
 mod load;
 mod memory;
 mod progress;
+mod reduction;
 mod replay;
 mod simulate;
 mod tell;
@@ -32,6 +35,8 @@ enum Exit {
     Error = 2,
     /// The search proves nothing.
     Inconclusive = 3,
+    /// Reductions that should agree do not: there is an error in one of them.
+    Disagreement = 4,
 }
 
 impl From<Exit> for ExitCode {
@@ -69,6 +74,7 @@ fn main() -> ExitCode {
     };
     let exit = match &cli.command {
         Command::Check(args) => check::check(args),
+        Command::Compare(args) => compare::compare(args),
         Command::Run(args) => simulate::simulate(args),
         Command::Replay(args) => replay::replay(args),
         Command::Fmt(args) => format::format(args),

@@ -194,3 +194,21 @@ fn circle_through(edges: &[Taken], first: Taken) -> Option<Vec<Taken>> {
     }
     None
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reductions::transactions::Transactions;
+    use crate::testing::{Counters, Op};
+    use crate::{PropertySet, Search};
+
+    #[test]
+    fn a_system_that_tells_no_locks_excludes_no_deadlock() {
+        let one = [Op::Lock(0), Op::Lock(1), Op::Unlock(1), Op::Unlock(0)];
+        let other = [Op::Lock(1), Op::Lock(0), Op::Unlock(0), Op::Unlock(1)];
+        let mut system = Counters::new(&[&one, &other]);
+        let search = Search::new().properties(PropertySet::NONE);
+        let outcome = search.run(&mut system, &mut Transactions::default());
+        assert!(matches!(outcome.deadlocks, Some(Deadlocks::Possible(_))));
+    }
+}

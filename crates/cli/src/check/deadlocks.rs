@@ -1,0 +1,120 @@
+//! What is known about deadlocks that were not looked for, in words.
+
+use raddle_explore::lock_order::{Deadlocks, PossibleDeadlock, Taken};
+use raddle_explore::{Place, Variable};
+use raddle_machine::Machine;
+use raddle_machine::narrate::Narrator;
+use raddle_report::json::{self, PossibleDeadlockKind};
+use raddle_report::story::Spot;
+
+/// Why there may be a deadlock, with words for it.
+#[derive(Default)]
+pub(super) struct Reasons {
+    pub(super) list: Vec<Reason>,
+}
+
+/// One reason.
+pub(super) struct Reason {
+    kind: PossibleDeadlockKind,
+    /// In a few words, without places.
+    what: String,
+    /// For a circle, what is taken where.
+    details: Vec<String>,
+    places: Vec<Spot>,
+}
+
+impl Reasons {
+    /// Finds the words.
+    pub(super) fn new(deadlocks: &Deadlocks, machine: &Machine) -> Self {
+        let narrator = Narrator::new(machine.clone());
+        let reason = |possible: &PossibleDeadlock| {
+            let spot = |place: Place| narrator.statement_spot(place);
+            match possible {
+                PossibleDeadlock::Circle(circle) => Reason {
+                    kind: PossibleDeadlockKind::Circle,
+                    what: "locks are taken in a circle".into(),
+                    details: circle
+                        .iter()
+                        .map(|taken| held_and(taken, machine))
+                        .collect(),
+                    places: circle.iter().map(|taken| spot(taken.place)).collect(),
+                },
+                PossibleDeadlock::Waits(place) => Reason {
+                    kind: PossibleDeadlockKind::Wait,
+                    what: "threads wait for more than locks".into(),
+                    details: Vec::new(),
+                    places: vec![spot(*place)],
+                },
+                PossibleDeadlock::EndsHolding { lock, place } => Reason {
+                    kind: PossibleDeadlockKind::End,
+                    what: format!("a thread can end while it holds {}", name(machine, *lock)),
+                    details: Vec::new(),
+                    places: vec![spot(*place)],
+                },
+            }
+        };
+        let list = match deadlocks {
+            Deadlocks::Excluded => Vec::new(),
+            Deadlocks::Possible(list) => list.iter().map(reason).collect(),
+        };
+        Self { list }
+    }
+
+    /// The first reason, in one line.
+    pub(super) fn first(&self) -> String {
+        match self.list.first() {
+            Some(reason) => reason.line(),
+            None => "the order of locks is not known as a whole".into(),
+        }
+    }
+
+    /// For reports.
+    pub(super) fn to_json(&self) -> Vec<json::PossibleDeadlock> {
+        let one = |reason: &Reason| json::PossibleDeadlock {
+            kind: reason.kind,
+            message: match reason.details.as_slice() {
+                [] => reason.what.clone(),
+                details => format!("{}: {}", reason.what, details.join(", ")),
+            },
+            places: reason.places.iter().map(json::Unreached::from).collect(),
+        };
+        self.list.iter().map(one).collect()
+    }
+}
+
+impl Reason {
+    /// `locks are taken in a circle (a.rad:3, a.rad:8)`
+    fn line(&self) -> String {
+        let places: Vec<_> = self.places.iter().map(short).collect();
+        format!("{} ({})", self.what, places.join(", "))
+    }
+
+    /// The reason, and under it what is taken where.
+    pub(super) fn lines(&self) -> Vec<String> {
+        if self.details.is_empty() {
+            return vec![self.line()];
+        }
+        let details = self.details.iter().zip(&self.places);
+        let details = details.map(|(detail, spot)| format!("  {detail} ({})", short(spot)));
+        std::iter::once(format!("{}:", self.what))
+            .chain(details)
+            .collect()
+    }
+}
+
+fn held_and(taken: &Taken, machine: &Machine) -> String {
+    let (new, held) = (name(machine, taken.taken), name(machine, taken.held));
+    match new == held {
+        true => format!("{new} while it is held already"),
+        false => format!("{new} while {held} is held"),
+    }
+}
+
+fn short(spot: &Spot) -> String {
+    format!("{}:{}", spot.file, spot.line)
+}
+
+/// What a lock is called. (To be replaced by the name that the machine gives it.)
+fn name(_: &Machine, lock: Variable) -> String {
+    format!("lock {}", lock.0)
+}
