@@ -97,6 +97,8 @@ pub struct Effort {
     pub forced_ends: u64,
     /// Threads that can go on for ever from here without meeting a boundary state.
     pub endless: u64,
+    /// Threads that some assumption cuts on the way from here, and that go on elsewhere.
+    pub cut_between: u64,
 }
 
 /// Who is told about an expansion.

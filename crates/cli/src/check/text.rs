@@ -105,11 +105,9 @@ fn summary(
         let names = property_names(findings.checked(args), args);
         remark(format!("checked: {}", names.join(", ")));
     }
-    if findings.stories.is_empty() && statistics.failed > 0 {
-        let ends = counted(statistics.failed, "end state");
-        remark(format!(
-            "in {ends} a thread had failed, which was not asked for"
-        ));
+    if findings.stories.is_empty() && statistics.faults_not_asked > 0 {
+        let steps = counted(statistics.faults_not_asked, "step");
+        remark(format!("{steps} failed, which was not asked for"));
     }
     if let Some(reason) = findings.reason() {
         remark(reason);
@@ -120,6 +118,8 @@ fn summary(
             "{} cut by `assume`",
             counted(statistics.cut, "end state")
         ));
+    } else if statistics.cut_between > 0 {
+        remark("some executions were cut by `assume`".into());
     }
     lines.join("\n") + "\n"
 }

@@ -192,14 +192,16 @@ fn verdict_cell(row: &Row, missed: &[Finding]) -> String {
         let texts: Vec<_> = findings.map(ToString::to_string).collect();
         texts.join(", ")
     };
+    // That an unsound reduction proves nothing stands in its name.
+    let came_to_nothing = !row.sound && row.answers.complete;
     let mut parts = vec![match row.verdict {
         Verdict::Violation => list(&mut row.answers.findings.iter()),
+        _ if came_to_nothing => "nothing found".into(),
         verdict => verdict_word(verdict).to_owned(),
     }];
-    // The first words are enough for a table.
-    let reason = row.reason.as_deref().unwrap_or_default();
-    if let Some(reason) = reason.split(':').next().filter(|reason| !reason.is_empty()) {
-        parts[0] += &format!(": {reason}");
+    if let Some(reason) = row.reason.as_deref().filter(|_| !came_to_nothing) {
+        // The first words are enough for a table.
+        parts[0] += &format!(": {}", reason.split(':').next().unwrap_or(reason));
     }
     if row.sound && !row.not_checked.is_empty() {
         parts.push(match row.deadlock_excluded {

@@ -218,6 +218,11 @@ pub struct Statistics {
     pub forced_ends: u64,
     /// How often a thread could go on for ever without meeting a boundary state.
     pub endless: u64,
+    /// How often an assumption cut some executions of a thread between boundary states; those
+    /// are no end states.
+    pub cut_between: u64,
+    /// Steps that failed in a way that was not asked for.
+    pub faults_not_asked: u64,
     /// How often the search started, because the reduction learned more on the way.
     pub rounds: u64,
     /// The greatest number of expansions from the initial state to one that was expanded,
