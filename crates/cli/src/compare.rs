@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use raddle_report::json::Comparison;
+use raddle_report::json::{CheckReport, Comparison};
 use raddle_report::style::Role;
 
 use crate::args::{Compare, Drawing, Format, Output, TableFormat};
@@ -23,6 +23,13 @@ pub(crate) fn compare(args: &Compare) -> Exit {
         Ok(names) => names,
         Err(problem) => {
             terminal.error(&problem);
+            if terminal.is_json() {
+                let report = CheckReport {
+                    reason: Some(problem),
+                    ..CheckReport::default()
+                };
+                print(&report.to_json());
+            }
             return Exit::Error;
         }
     };
@@ -151,4 +158,74 @@ fn print_text(compared: &Compared, index: usize, args: &Compare, terminal: Termi
         text += &format!("{gap}{name}\n");
     }
     print(&(text + &compared.table(args.ascii)));
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use raddle_explore::{Property, PropertySet, Statistics};
+    use raddle_report::json::Verdict;
+
+    use super::agreement::{Answers, Finding, Question};
+    use super::rows::Row;
+    use super::*;
+
+    fn row(reduction: &'static str, findings: &[Finding]) -> Row {
+        Row {
+            reduction,
+            sound: true,
+            answers: Answers {
+                preserves: PropertySet::ALL,
+                goals: true,
+                excludes_deadlocks: false,
+                complete: true,
+                findings: findings.iter().copied().collect::<BTreeSet<_>>(),
+            },
+            asked: Vec::new(),
+            not_checked: PropertySet::NONE,
+            deadlock_excluded: None,
+            verdict: match findings {
+                [] => Verdict::Verified,
+                _ => Verdict::Violation,
+            },
+            reason: None,
+            statistics: Statistics::default(),
+        }
+    }
+
+    #[test]
+    fn a_disagreement_is_told_with_both_rows() {
+        let finding = Finding {
+            question: Question::Property(Property::Assertion),
+            at: Some((17, 9)),
+        };
+        let compared = Compared {
+            file: "bank.rad".into(),
+            error: None,
+            rows: vec![row("full", &[finding]), row("other", &[])],
+            diagnostics: Vec::new(),
+        };
+        assert_eq!(
+            compared.complaints(),
+            [
+                "internal error: the reductions do not agree about assertion in bank.rad:17:9\n  \
+                 full finds it: assertion @ 17\n  \
+                 other does not: verified\n  \
+                 please report: this program, and both lines"
+            ]
+        );
+        let json = compared.to_json();
+        assert_eq!(json.disagreements[0].found_by, "full");
+        assert_eq!(json.disagreements[0].missed_by, "other");
+    }
+
+    #[test]
+    fn the_worst_exit_wins() {
+        let worst = |exits: &[Exit]| exits.iter().copied().fold(Exit::Success, worse);
+        assert_eq!(worst(&[]), Exit::Success);
+        assert_eq!(worst(&[Exit::Inconclusive, Exit::Error]), Exit::Error);
+        let all = [Exit::Error, Exit::Disagreement, Exit::Inconclusive];
+        assert_eq!(worst(&all), Exit::Disagreement);
+    }
 }

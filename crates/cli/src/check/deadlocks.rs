@@ -118,3 +118,73 @@ fn short(spot: &Spot) -> String {
 fn name(_: &Machine, lock: Variable) -> String {
     format!("lock {}", lock.0)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use raddle_explore::{System, ThreadId};
+    use raddle_lang::Source;
+    use raddle_machine::Granularity;
+
+    use super::*;
+
+    /// A program whose threads are about to take locks in lines 2 and 3, and these places.
+    fn program() -> (Machine, [Place; 2]) {
+        let text = "mutex a; mutex b;\nvoid x() { lock(a); lock(b); }\n\
+                    void y() { lock(b); lock(a); }\nrun x() || y();\n";
+        let (program, _) = raddle_machine::load(Source::new("a.rad", text));
+        let program = Arc::new(program.expect("it compiles"));
+        let mut machine = Machine::new(program, Granularity::Access);
+        let state = machine.initial();
+        let places = [0, 1].map(|thread| machine.place(&state, ThreadId(thread)));
+        (machine, places)
+    }
+
+    #[test]
+    fn a_circle_is_told_with_its_places() {
+        let (machine, [first, second]) = program();
+        let (a, b) = (Variable(0), Variable(1));
+        let taken = |held, taken, place| Taken { held, taken, place };
+        let circle = vec![taken(a, b, first), taken(b, a, second)];
+        let deadlocks = Deadlocks::Possible(vec![PossibleDeadlock::Circle(circle)]);
+        let reasons = Reasons::new(&deadlocks, &machine);
+        assert_eq!(
+            reasons.first(),
+            "locks are taken in a circle (a.rad:2, a.rad:3)"
+        );
+        let (a, b) = (name(&machine, a), name(&machine, b));
+        assert_eq!(
+            reasons.list[0].lines(),
+            [
+                "locks are taken in a circle:".to_owned(),
+                format!("  {b} while {a} is held (a.rad:2)"),
+                format!("  {a} while {b} is held (a.rad:3)"),
+            ]
+        );
+        let json = reasons.to_json();
+        assert_eq!(json[0].kind, PossibleDeadlockKind::Circle);
+        assert_eq!(json[0].places[1].line, 3);
+    }
+
+    #[test]
+    fn other_reasons_are_one_line() {
+        let (machine, [place, _]) = program();
+        let lock = Variable(0);
+        let deadlocks = Deadlocks::Possible(vec![
+            PossibleDeadlock::Waits(place),
+            PossibleDeadlock::EndsHolding { lock, place },
+        ]);
+        let reasons = Reasons::new(&deadlocks, &machine);
+        assert_eq!(
+            reasons.list[0].lines(),
+            ["threads wait for more than locks (a.rad:2)"]
+        );
+        assert!(
+            reasons.list[1]
+                .line()
+                .starts_with("a thread can end while it holds ")
+        );
+        assert!(Reasons::new(&Deadlocks::Excluded, &machine).list.is_empty());
+    }
+}

@@ -109,6 +109,7 @@ fn errors_are_reports_too() {
         (&["check", "no/such.rad"][..], "can not read"),
         (&["check", &broken], "has an error"),
         (&["check", bank, "--reduction", "x"], "no reduction `x`"),
+        (&["compare", bank, "--reduction", "x"], "no reduction `x`"),
         (&["check", bank, "--trace", "no/such/file"], "can not write"),
         (&["run", "no/such.rad"], "can not read"),
         (&["run", &broken], "has an error"),
