@@ -9,6 +9,7 @@ mod choices;
 mod compile;
 mod encode;
 mod execute;
+pub mod explain;
 mod machine;
 mod names;
 pub mod narrate;

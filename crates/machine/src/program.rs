@@ -181,6 +181,12 @@ impl Program {
             .filter(|function| pc < function.end)
     }
 
+    /// The number of the function that an instruction of a thread belongs to.
+    pub(crate) fn function_index(&self, pc: Pc) -> usize {
+        let after = (self.functions).partition_point(|function| function.entry <= pc);
+        after.saturating_sub(1)
+    }
+
     /// The `Exit` of the function that an instruction belongs to.
     pub(crate) fn exit_of(&self, pc: Pc) -> Pc {
         self.function_at(pc).expect("threads run functions").end - 1
