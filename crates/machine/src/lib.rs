@@ -8,6 +8,7 @@ mod canonical;
 mod choices;
 mod compile;
 mod encode;
+mod exclusive;
 mod execute;
 pub mod explain;
 mod machine;

@@ -59,7 +59,8 @@ pub(crate) mod header {
     pub(crate) const PHASE: usize = 1;
     /// The thread that spawned it, or null.
     pub(crate) const PARENT: usize = 2;
-    /// How many threads it has spawned; counted only where it matters.
+    /// How many threads it has spawned; counted only where it matters. Where thread numbers do
+    /// not, the only thread of a program still remembers whether it has spawned any.
     pub(crate) const CHILDREN: usize = 3;
     /// Its number.
     pub(crate) const TID: usize = 4;
@@ -153,6 +154,20 @@ impl State {
         });
         let count = last.filter(|name| name.made_by(maker));
         Name::fresh(maker, count.map_or(0, |name| name.count() + 1))
+    }
+
+    /// Stops a thread for good where its discipline was broken.
+    pub(crate) fn fail(&mut self, thread: usize, pc: Pc) {
+        let holds = self.read_holds(thread).len();
+        self.resize_thread(thread, header::LENGTH + holds);
+        let words = self.thread_mut(thread);
+        words[header::PC] = i64::from(pc);
+        words[header::PHASE] = Phase::Failed as i64;
+    }
+
+    /// Whether a thread has ended or failed.
+    pub(crate) fn has_stopped(&self, thread: usize) -> bool {
+        matches!(self.phase(thread), Phase::Ended | Phase::Failed)
     }
 
     /// Makes a thread's part of the words longer or shorter, at its end.

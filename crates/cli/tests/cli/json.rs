@@ -43,7 +43,14 @@ fn a_check_is_a_report() {
     assert_eq!(report["reduction"], "full");
     assert_eq!(report["search"], "bfs");
     assert_eq!(report["granularity"], "access");
-    let properties = ["assertion", "runtime", "deadlock", "invariant", "goal"];
+    let properties = [
+        "assertion",
+        "runtime",
+        "deadlock",
+        "invariant",
+        "discipline",
+        "goal",
+    ];
     assert_eq!(report["properties"], serde_json::json!(properties));
     assert!(report["states"].as_u64() > Some(0) && report["transitions"].as_u64() > Some(0));
 
