@@ -91,6 +91,12 @@ impl Machine {
         self.program.guard_name(guard)
     }
 
+    /// Whether a lock is the pseudo lock of a thread.
+    #[must_use]
+    pub fn is_pseudo_lock(&self, guard: Guard) -> bool {
+        exclusive::is_pseudo_lock(guard)
+    }
+
     /// The program that it runs.
     #[must_use]
     pub fn program(&self) -> &Program {
@@ -436,6 +442,10 @@ impl System for Machine {
 
     fn holds(&self, state: &State, thread: ThreadId, lock: Location) -> bool {
         exclusive::holds(&self.program, state, thread.index(), lock)
+    }
+
+    fn held_locks(&self, state: &State, thread: ThreadId, locks: &mut Vec<Location>) {
+        exclusive::held_locks(&self.program, state, thread.index(), locks);
     }
 
     fn owns(&mut self, state: &State, thread: ThreadId, location: Location) -> bool {

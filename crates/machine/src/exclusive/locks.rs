@@ -112,6 +112,34 @@ pub(crate) fn guards(
     guards.extend(number.map(|number| Guard(OF_THREAD | number)));
 }
 
+/// See [`raddle_explore::System::held_locks`].
+pub(crate) fn held_locks(
+    program: &Program,
+    state: &State,
+    thread: usize,
+    locks: &mut Vec<Location>,
+) {
+    let me = word::thread(state.threads[thread].name);
+    let globals = program.locks.globals.iter().map(|slot| *slot as usize);
+    let held = globals.filter(|slot| state.words[*slot] == me);
+    locks.extend(held.map(|slot| word::location(word::global(slot))));
+    for object in state.objects.iter().filter(|object| !object.freed) {
+        let slots = program.layouts[object.layout as usize].slots.max(1) as usize;
+        let offsets = &program.locks.layouts[object.layout as usize];
+        for element in (0..object.length as usize).step_by(slots) {
+            let offsets = offsets.iter().map(|offset| element + *offset as usize);
+            let held = offsets.filter(|offset| state.words[object.start as usize + offset] == me);
+            locks.extend(held.map(|offset| word::location(word::heap(object.name, offset))));
+        }
+    }
+    let mut last = word::NULL;
+    for &hold in state.read_holds(thread) {
+        if std::mem::replace(&mut last, hold) != hold {
+            locks.push(word::location(hold));
+        }
+    }
+}
+
 /// See [`raddle_explore::System::holds`].
 pub(crate) fn holds(program: &Program, state: &State, thread: usize, lock: Location) -> bool {
     let me = word::thread(state.threads[thread].name);

@@ -14,10 +14,10 @@ mod owned;
 mod rules;
 
 pub(crate) use enforce::{Breach, Enforcer, Taken};
-pub(crate) use locks::{Locks, guards, holds};
+pub(crate) use locks::{Locks, guards, held_locks, holds};
 pub(crate) use rules::Rules;
 
-use raddle_explore::{Location, Variable};
+use raddle_explore::{Guard, Location, Variable};
 
 use crate::program::Program;
 use crate::state::{State, header};
@@ -92,6 +92,11 @@ pub(crate) fn variable(program: &Program, state: &State, location: Location) -> 
         // What is known about one thread says nothing about another.
         Reference::Thread(_) | Reference::Null => Variable(OF_THREAD),
     }
+}
+
+/// Whether a guard is the pseudo lock of a thread.
+pub(crate) fn is_pseudo_lock(guard: Guard) -> bool {
+    guard.0 & OF_THREAD != 0
 }
 
 /// The number of a thread, if no other thread ever has it.
