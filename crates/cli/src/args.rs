@@ -48,7 +48,7 @@ pub(crate) struct Check {
     pub(crate) step: Steps,
 
     /// The properties to check, separated by commas: assertion, runtime, deadlock,
-    /// invariant, goal, race, or `all`. [default: all but race]
+    /// invariant, discipline, goal, race, or `all`. [default: all but race]
     #[arg(long, value_name = "LIST", value_parser = property, value_delimiter = ',')]
     pub(crate) property: Vec<PropertyArg>,
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use raddle_explore::{Inconclusive, Outcome, Search, Verdict, reductions};
+use raddle_explore::{Inconclusive, Outcome, Property, Search, Verdict, reductions};
 use raddle_lang::Span;
 use raddle_machine::narrate::Narrator;
 use raddle_machine::{Machine, Program};
@@ -150,11 +150,16 @@ fn explore(
     terminal: Terminal,
 ) -> Findings {
     let granularity = args.step.granularity.granularity();
-    let mut machine = Machine::new(Arc::clone(program), granularity);
+    let asked = properties(&args.property);
+    let fresh_machine = || {
+        Machine::new(Arc::clone(program), granularity)
+            .with_disciplines(asked.contains(Property::Discipline))
+    };
+    let mut machine = fresh_machine();
     let mut line = ProgressLine::on(terminal);
     let mut search = Search::new()
         .order(args.search.order())
-        .properties(properties(&args.property))
+        .properties(asked)
         .cancel(interruption());
     if args.all {
         search = search.collect_all();
@@ -183,7 +188,7 @@ fn explore(
         .map(|violation| {
             (
                 tell::kind(violation),
-                tell::story(program, granularity, violation),
+                tell::story(fresh_machine(), violation),
             )
         })
         .collect();
@@ -191,7 +196,7 @@ fn explore(
     let complete = outcome.cut.is_none() && (args.all || outcome.violations.is_empty());
     let mut unreached = Vec::new();
     if complete {
-        let narrator = Narrator::new(Machine::new(Arc::clone(program), granularity));
+        let narrator = Narrator::new(fresh_machine());
         let goals = match goals_wanted(&args.property) {
             true => machine.unreached_goals(),
             false => Vec::new(),

@@ -153,10 +153,12 @@ impl Enforcer {
         None
     }
 
-    /// Whether an access needs no protection: the thread owns the location, or is the only one left.
+    /// Whether an access needs no protection: nobody else can find the location, or nobody else is
+    /// left. What a state is called must not matter here, so this is more than
+    /// [`owns`](Self::owns): objects stay private when states become canonical.
     fn is_exempt(&mut self, program: &Program, step: &Taken<'_>, access: &Access) -> bool {
         let (state, thread) = (step.before, step.thread);
-        is_alone(state, thread) || self.owned.by(program, state, thread, access.location)
+        is_alone(state, thread) || (self.owned).is_private(program, state, thread, access.location)
     }
 
     /// Writes down who has accessed what is `thread_local` first. That is not in the footprint:

@@ -168,7 +168,7 @@ pub(super) fn shared(program: &Program, state: &State, part: usize, threads: [us
 /// A predicate that another thread has made false.
 pub(super) fn taken(program: &Program, state: &State, part: usize, thread: usize) -> String {
     format!(
-        "takes the exclusive access to `{}` away from {}",
+        "the step takes the exclusive access to `{}` away from {}",
         part_name(program, part),
         program.thread_at(state, thread)
     )

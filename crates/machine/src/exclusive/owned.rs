@@ -4,7 +4,7 @@ use raddle_explore::Location;
 
 use crate::program::Program;
 use crate::state::{State, header};
-use crate::word::{self, Reference};
+use crate::word::{self, Name, Reference};
 
 /// Buffers for walks over the heap.
 #[derive(Clone, Debug, Default)]
@@ -16,6 +16,9 @@ pub(crate) struct Owned {
 
 impl Owned {
     /// See [`raddle_explore::System::owns`].
+    ///
+    /// Objects that are not fresh may be known to anybody here, so that no step of another thread
+    /// can make an object owned.
     pub(crate) fn by(
         &mut self,
         program: &Program,
@@ -23,13 +26,28 @@ impl Owned {
         thread: usize,
         location: Location,
     ) -> bool {
-        is_the_first(program, state) || self.is_unpublished(program, state, thread, location)
+        if is_the_first(program, state) {
+            return true;
+        }
+        let Reference::Heap(name, _) = word::at(location) else {
+            return false;
+        };
+        if !name.made_by(thread) {
+            return false;
+        }
+        self.begin(state);
+        for (position, object) in state.objects.iter().enumerate() {
+            if !object.name.made_by(thread) {
+                self.known[position] = true;
+                self.open.push(position);
+            }
+        }
+        self.is_hidden(program, state, thread, name)
     }
 
-    /// Whether the thread has made the object since the state was last canonical, and has not told
-    /// anybody: neither globals, nor other threads, nor objects that others may know refer
-    /// to it, directly or not.
-    fn is_unpublished(
+    /// Whether the location is in an object that no other thread can find now. Unlike
+    /// [`by`](Self::by), this does not depend on how the object is named.
+    pub(crate) fn is_private(
         &mut self,
         program: &Program,
         state: &State,
@@ -39,22 +57,23 @@ impl Owned {
         let Reference::Heap(name, _) = word::at(location) else {
             return false;
         };
-        if !name.made_by(thread) {
-            return false;
-        }
+        self.begin(state);
+        self.is_hidden(program, state, thread, name)
+    }
+
+    fn begin(&mut self, state: &State) {
+        self.known.clear();
+        self.known.resize(state.objects.len(), false);
+        self.open.clear();
+    }
+
+    /// Whether neither globals, nor other threads, nor the open objects refer to an object,
+    /// directly or not.
+    fn is_hidden(&mut self, program: &Program, state: &State, thread: usize, name: Name) -> bool {
         let Some(wanted) = state.find_object(name) else {
             // It is made later, by the step that touches it.
             return true;
         };
-        self.known.clear();
-        self.known.resize(state.objects.len(), false);
-        self.open.clear();
-        for (position, object) in state.objects.iter().enumerate() {
-            if !object.name.made_by(thread) {
-                self.known[position] = true;
-                self.open.push(position);
-            }
-        }
         self.meet(&state.words[..program.initial.len()], state);
         for other in (0..state.threads.len()).filter(|other| *other != thread) {
             self.meet(state.thread(other), state);

@@ -1,7 +1,7 @@
 //! What a step does, and what a blocked one waits for, in a few words.
 
 use raddle_explore::{
-    Access, AccessKind, Choice, Move, Place, Status, Step, SyncOp, System, ThreadId,
+    Access, AccessKind, Choice, FaultKind, Move, Place, Status, Step, SyncOp, System, ThreadId,
 };
 use raddle_lang::hir::Type;
 use raddle_report::story::Note;
@@ -76,7 +76,13 @@ impl Narrator {
         };
         let value = |state| value_in(state).map_or(String::new(), |value| format!(" = {value}"));
         let op = program.code[access.place.0 as usize];
+        // Nothing of a step happens that breaks a discipline.
+        let stopped = matches!(&step.status, Status::Failed(fault)
+            if fault.kind == FaultKind::Discipline);
         match (access.kind, op) {
+            (AccessKind::Plain | AccessKind::Atomic, _) if stopped && access.writes => {
+                format!("would write {name}")
+            }
             (AccessKind::Sync(sync), _) => self.sync_phrase(sync, access, &name, thread, step),
             (_, Op::Cas { .. }) if access.writes => format!("cas on {name} succeeds"),
             (_, Op::Cas { .. }) => match value_in(&self.state) {
