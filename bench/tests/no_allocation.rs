@@ -108,7 +108,7 @@ impl Walk {
                 reads.clear();
                 machine.guards(state, thread, access, guards);
                 machine.owns(state, thread, access.location);
-                machine.declared(state, thread, access.location, reads);
+                machine.declared(state, thread, access, reads);
             }
             if step.status == Status::Moved {
                 machine.canonicalise(&mut step.after);

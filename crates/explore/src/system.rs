@@ -352,20 +352,22 @@ pub trait System {
         false
     }
 
-    /// Whether the thread has exclusive access to the location by the discipline that the
-    /// program declares for it; nothing if it declares none. Appends what had to be read
-    /// to tell to `reads`, but for the owners of locks.
+    /// Whether the thread may make the access, by the discipline that the program declares
+    /// for what it touches, and nobody else can then make one that conflicts with it; nothing
+    /// if no discipline is declared. Appends what had to be read to tell to `reads`, but for the
+    /// owners of locks.
     ///
     /// A system that declares disciplines also enforces them: a step that breaks one fails,
-    /// unless the thread [owns](Self::owns) the location or all other threads have ended.
+    /// unless nobody but the thread ever knew the location or all other threads have ended.
+    /// What it reads to tell is in the footprint of the step.
     fn declared(
         &mut self,
         state: &Self::State,
         thread: ThreadId,
-        location: Location,
+        access: &Access,
         reads: &mut Footprint,
     ) -> Option<bool> {
-        let _ = (state, thread, location, reads);
+        let _ = (state, thread, access, reads);
         None
     }
 

@@ -196,7 +196,9 @@ pub(crate) fn encode(program: &Program, state: &State, bytes: &mut Vec<u8>) {
         write(state.objects.len() as i64, bytes);
         for object in &state.objects {
             write(
-                i64::from(object.length) << 1 | i64::from(object.freed),
+                i64::from(object.length) << 2
+                    | i64::from(object.escaped) << 1
+                    | i64::from(object.freed),
                 bytes,
             );
             write(i64::from(object.layout), bytes);
@@ -263,7 +265,8 @@ pub(crate) fn decode(program: &Program, bytes: &[u8], state: &mut State) {
         for position in 0..reader.word() as usize {
             let start = state.words.len();
             let combined = reader.word();
-            let (length, freed) = ((combined >> 1) as usize, combined & 1 == 1);
+            let (length, freed) = ((combined >> 2) as usize, combined & 1 == 1);
+            let escaped = combined & 2 != 0;
             let layout = reader.word() as u16;
             if freed {
                 state.words.resize(start + length, 0);
@@ -276,6 +279,7 @@ pub(crate) fn decode(program: &Program, bytes: &[u8], state: &mut State) {
                 name: Name::canonical(position),
                 layout,
                 freed,
+                escaped,
             });
         }
     }

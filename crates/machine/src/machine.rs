@@ -346,11 +346,16 @@ impl System for Machine {
             Halt::Value(_) => unreachable!("a thread is not an expression"),
         }
         step.next_choice = self.scratch.choices.next();
-        if self.enforcer.enabled
-            && let Some(breach) = self.breach(state, thread, halt, step)
-        {
-            self.fail(state, thread, breach, step);
-            return;
+        if self.enforcer.enabled {
+            let breach = self.breach(state, thread, halt, step);
+            let broken = breach.is_some();
+            if let Some(breach) = breach {
+                self.fail(state, thread, breach, step);
+            }
+            step.footprint.append(&mut self.enforcer.looks);
+            if broken {
+                return;
+            }
         }
         if !matches!(halt, Halt::Block { .. }) {
             self.scratch.count_coverage();
@@ -369,6 +374,11 @@ impl System for Machine {
         let spawned = state.threads.len()..step.after.threads.len();
         if !spawned.is_empty() && !matches!(halt, Halt::Block { .. }) {
             self.prologues(&mut step.after, spawned);
+        }
+        if self.enforcer.enabled && self.program.rules.are_on_heap() {
+            let threads_before = state.threads.len();
+            self.enforcer
+                .note_escapes(&self.program, threads_before, &mut step.after);
         }
     }
 
@@ -457,11 +467,11 @@ impl System for Machine {
         &mut self,
         state: &State,
         thread: ThreadId,
-        location: Location,
+        access: &Access,
         reads: &mut Footprint,
     ) -> Option<bool> {
         self.enforcer
-            .declared(&self.program, state, thread.index(), location, reads)
+            .declared(&self.program, state, thread.index(), access, reads)
     }
 
     fn can_be_joined(&self, state: &State, thread: ThreadId) -> bool {

@@ -49,6 +49,9 @@ pub(crate) struct Object {
     /// Which of the program's layouts its elements have.
     pub(crate) layout: u16,
     pub(crate) freed: bool,
+    /// Whether others than its maker have ever known it; kept only where a discipline depends
+    /// on it.
+    pub(crate) escaped: bool,
 }
 
 /// The words at the beginning of a thread; its read holds and its frames follow.
@@ -227,6 +230,7 @@ impl State {
             name,
             layout,
             freed: false,
+            escaped: false,
         });
     }
 }

@@ -3,7 +3,10 @@
 mod common;
 
 use common::{explore, machine, run, violations};
-use raddle_explore::{Choice, FaultKind, Location, Property, Status, Step, System, ThreadId};
+use raddle_explore::{
+    Access, AccessKind, Choice, FaultKind, Location, Place, Property, Status, Step, System,
+    ThreadId,
+};
 use raddle_machine::{Granularity, Machine};
 
 fn verified(text: &str) {
@@ -185,7 +188,7 @@ fn the_claim_of_a_thread_local_variable_is_declared_and_stored() {
     let (x, mut reads) = (Location(0), Vec::new());
     let state = machine.initial();
     let declared = |machine: &mut Machine, state, thread| {
-        machine.declared(state, ThreadId(thread), x, &mut reads)
+        machine.declared(state, ThreadId(thread), &write(x), &mut reads)
     };
     let mut declared = declared;
     assert_eq!(declared(&mut machine, &state, 0), Some(false));
@@ -197,7 +200,10 @@ fn the_claim_of_a_thread_local_variable_is_declared_and_stored() {
     assert_eq!(declared(&mut machine, &stored, 1), Some(false));
     assert!(reads.is_empty());
     let mut lenient = machine.with_disciplines(false);
-    assert_eq!(lenient.declared(&stored, ThreadId(0), x, &mut reads), None);
+    assert_eq!(
+        lenient.declared(&stored, ThreadId(0), &write(x), &mut reads),
+        None
+    );
 }
 
 const HANDOVER: &str = "int owner, buffer; exclusive buffer when (owner == tid);";
@@ -277,13 +283,13 @@ fn predicates_say_what_they_read() {
     let mut reads = Vec::new();
     let buffer = Location(1);
     assert_eq!(
-        machine.declared(&state, ThreadId(0), buffer, &mut reads),
+        machine.declared(&state, ThreadId(0), &write(buffer), &mut reads),
         Some(true)
     );
     assert_eq!(reads.len(), 1);
     assert_eq!((reads[0].location, reads[0].writes), (Location(0), false));
     assert_eq!(
-        machine.declared(&state, ThreadId(1), buffer, &mut reads),
+        machine.declared(&state, ThreadId(1), &write(buffer), &mut reads),
         Some(false)
     );
     assert_eq!(
@@ -326,5 +332,14 @@ fn a_step_that_breaks_a_discipline_changes_nothing_else() {
         let mut other = Step::default();
         machine.step(&stored, ThreadId(1), Choice::FIRST, &mut other);
         assert_eq!(other.status, Status::Moved, "it is alone now");
+    }
+}
+
+fn write(location: Location) -> Access {
+    Access {
+        location,
+        writes: true,
+        kind: AccessKind::Plain,
+        place: Place(0),
     }
 }

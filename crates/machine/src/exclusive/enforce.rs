@@ -18,6 +18,20 @@ pub(crate) struct Enforcer {
     scratch: Scratch,
     probe: State,
     ignored: Footprint,
+    /// What was looked at to tell whether the last step keeps to the disciplines.
+    pub(crate) looks: Footprint,
+}
+
+/// The place of a look at what a discipline depends on: it is in no function.
+pub(crate) const NOWHERE: Place = Place(u32::MAX);
+
+fn look(location: Location, writes: bool) -> Access {
+    Access {
+        location,
+        writes,
+        kind: AccessKind::Atomic,
+        place: NOWHERE,
+    }
 }
 
 /// How a step breaks a discipline.
@@ -44,6 +58,7 @@ impl Enforcer {
             scratch: Scratch::new(program),
             probe: State::default(),
             ignored: Vec::new(),
+            looks: Vec::new(),
         }
     }
 
@@ -64,15 +79,19 @@ impl Enforcer {
         program: &Program,
         state: &State,
         thread: usize,
-        location: Location,
+        access: &Access,
         reads: &mut Footprint,
     ) -> Option<bool> {
         if !self.enabled {
             return None;
         }
         let me = word::thread(state.threads[thread].name);
-        Some(match Rules::need(program, state, location)? {
-            Need::Lock { cell, .. } | Need::First { cell } => state.words[cell] == me,
+        Some(match Rules::need(program, state, access.location)? {
+            Need::Lock { cell, reference } => {
+                let may_read = !access.writes && state.read_holds(thread).contains(&reference);
+                state.words[cell] == me || may_read
+            }
+            Need::First { cell } => state.words[cell] == me,
             Need::When { part } => {
                 self.probe.clone_from(state);
                 self.ignored.clear();
@@ -116,6 +135,7 @@ impl Enforcer {
         step: &Taken<'_>,
     ) -> Option<Breach> {
         let mut probed = false;
+        self.looks.clear();
         for (number, access) in step.footprint.iter().enumerate() {
             // An object that does not exist yet is made by this very step.
             let Some(need) = Rules::need(program, step.before, access.location) else {
@@ -130,7 +150,12 @@ impl Enforcer {
                         || step.before.read_holds(step.thread).contains(&reference);
                     word(cell) == me || !access.writes && reads_under_it()
                 }
-                Need::First { cell } => word(cell) == me || word(cell) == word::NULL,
+                Need::First { cell } => {
+                    // Somebody who comes second looks at what the first one wrote.
+                    let claims = word(cell) == word::NULL;
+                    self.looks.push(look(Location(cell as u64), claims));
+                    word(cell) == me || claims
+                }
                 Need::When { part } => {
                     if !std::mem::replace(&mut probed, true) {
                         self.probe.clone_from(step.before);
@@ -138,6 +163,7 @@ impl Enforcer {
                     self.ignored.clear();
                     let holds = self.holds_for(program, step.thread, part);
                     trouble = holds.err();
+                    self.keep_looks();
                     holds == Ok(true)
                 }
             };
@@ -153,16 +179,30 @@ impl Enforcer {
         None
     }
 
-    /// Whether an access needs no protection: nobody else can find the location, or nobody else is
-    /// left. What a state is called must not matter here, so this is more than
-    /// [`owns`](Self::owns): objects stay private when states become canonical.
-    fn is_exempt(&mut self, program: &Program, step: &Taken<'_>, access: &Access) -> bool {
-        let (state, thread) = (step.before, step.thread);
-        is_alone(state, thread) || (self.owned).is_private(program, state, thread, access.location)
+    fn keep_looks(&mut self) {
+        let read = self.ignored.iter();
+        self.looks
+            .extend(read.map(|access| look(access.location, false)));
     }
 
-    /// Writes down who has accessed what is `thread_local` first. That is not in the footprint:
-    /// the two orders of two first accesses differ only in which of the threads then fails.
+    /// Whether an access needs no protection: nobody else ever knew the location, was ever
+    /// started, or is left.
+    fn is_exempt(&mut self, program: &Program, step: &Taken<'_>, access: &Access) -> bool {
+        let (state, thread) = (step.before, step.thread);
+        is_alone(state, thread) || Owned::is_private(program, state, access.location)
+    }
+
+    /// Takes note of the objects that others know after a step.
+    pub(crate) fn note_escapes(
+        &mut self,
+        program: &Program,
+        threads_before: usize,
+        after: &mut State,
+    ) {
+        self.owned.note_escapes(program, threads_before, after);
+    }
+
+    /// Writes down who has accessed what is `thread_local` first.
     pub(crate) fn claim(&mut self, program: &Program, step: &Taken<'_>, after: &mut State) {
         if program.rules.ghosts == 0 {
             return;
@@ -221,7 +261,9 @@ impl Enforcer {
             let mut holder = None;
             for thread in (0..state.threads.len()).filter(|thread| !state.has_stopped(*thread)) {
                 self.ignored.clear();
-                match self.holds_for(program, thread, part) {
+                let holds = self.holds_for(program, thread, part);
+                self.keep_looks();
+                match holds {
                     Ok(true) => {
                         if let Some(first) = holder.replace(thread) {
                             return Some(messages::shared(program, state, part, [first, thread]));
@@ -250,7 +292,9 @@ impl Enforcer {
                 }
                 self.ignored.clear();
                 self.probe.clone_from(step.before);
-                if self.holds_for(program, thread, part) != Ok(true) {
+                let held = self.holds_for(program, thread, part);
+                self.keep_looks();
+                if held != Ok(true) {
                     continue;
                 }
                 self.probe.clone_from(after);

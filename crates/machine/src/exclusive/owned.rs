@@ -45,20 +45,47 @@ impl Owned {
         self.is_hidden(program, state, thread, name)
     }
 
-    /// Whether the location is in an object that no other thread can find now. Unlike
-    /// [`by`](Self::by), this does not depend on how the object is named.
-    pub(crate) fn is_private(
-        &mut self,
-        program: &Program,
-        state: &State,
-        thread: usize,
-        location: Location,
-    ) -> bool {
+    /// Whether the location is in an object that only its maker has ever known, or nobody but
+    /// the first thread was ever started. Unlike [`by`](Self::by), this does not depend on
+    /// how the object is named.
+    ///
+    /// That nobody else can find an object *now* would not do: another thread may have forgotten
+    /// it, and then it would depend on the order of that and an access whether
+    /// the access keeps to the discipline, which its footprint does not tell.
+    pub(crate) fn is_private(program: &Program, state: &State, location: Location) -> bool {
+        if is_the_first(program, state) {
+            return true;
+        }
         let Reference::Heap(name, _) = word::at(location) else {
             return false;
         };
+        let object = state.find_object(name);
+        object.is_none_or(|position| !state.objects[position].escaped)
+    }
+
+    /// Marks the objects that others than their makers know after a step: globals, new threads or
+    /// such objects refer to them.
+    pub(crate) fn note_escapes(
+        &mut self,
+        program: &Program,
+        threads_before: usize,
+        state: &mut State,
+    ) {
         self.begin(state);
-        self.is_hidden(program, state, thread, name)
+        for (position, object) in state.objects.iter().enumerate() {
+            if object.escaped {
+                self.known[position] = true;
+                self.open.push(position);
+            }
+        }
+        self.meet(&state.words[..program.initial.len()], state);
+        for thread in threads_before..state.threads.len() {
+            self.meet(state.thread(thread), state);
+        }
+        self.follow(state);
+        for (object, known) in state.objects.iter_mut().zip(&self.known) {
+            object.escaped = *known;
+        }
     }
 
     fn begin(&mut self, state: &State) {
@@ -78,6 +105,12 @@ impl Owned {
         for other in (0..state.threads.len()).filter(|other| *other != thread) {
             self.meet(state.thread(other), state);
         }
+        self.follow(state);
+        !self.known[wanted]
+    }
+
+    /// Meets everything that the open objects refer to, directly or not.
+    fn follow(&mut self, state: &State) {
         while let Some(position) = self.open.pop() {
             let object = state.objects[position];
             self.meet(
@@ -85,7 +118,6 @@ impl Owned {
                 state,
             );
         }
-        !self.known[wanted]
     }
 
     fn meet(&mut self, words: &[i64], state: &State) {

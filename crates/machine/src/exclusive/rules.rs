@@ -128,6 +128,11 @@ impl Rules {
         all.any(Option::is_some)
     }
 
+    /// Whether there are any for heap objects.
+    pub(crate) fn are_on_heap(&self) -> bool {
+        self.layouts.iter().flatten().any(Option::is_some)
+    }
+
     /// What the thread needs in order to access the location, if there is a rule for it.
     pub(super) fn need(program: &Program, state: &State, location: Location) -> Option<Need> {
         let rules = &program.rules;

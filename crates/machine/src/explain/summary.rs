@@ -13,6 +13,7 @@ use raddle_report::explanation::{
 
 use super::{Log, Seen};
 use crate::Machine;
+use crate::exclusive::NOWHERE;
 use crate::op::Pc;
 use crate::program::Program;
 
@@ -156,12 +157,15 @@ fn breach(machine: &Machine, known: &Knowledge) -> (Option<Guard>, Vec<Access>) 
             .filter(move |(_, locks)| locks.contains(&lock))
             .count()
     };
+    let accesses: Vec<_> = (known.accesses.iter())
+        .filter(|(place, _)| *place != NOWHERE)
+        .collect();
     let candidates: BTreeSet<Guard> = (known.accesses.iter())
         .flat_map(|(_, locks)| locks.iter().copied())
         .filter(|lock| !machine.is_pseudo_lock(*lock))
         .collect();
     let nearly = candidates.into_iter().max_by_key(|lock| held_at(*lock));
-    let breaking = (known.accesses.iter())
+    let breaking = (accesses.iter())
         .filter(|(_, locks)| nearly.is_none_or(|lock| !locks.contains(&lock)))
         .map(|(place, _)| access(machine.program(), *place));
     let breaking: BTreeSet<Access> = breaking.collect();

@@ -7,6 +7,7 @@ use raddle_lang::hir::Type;
 use raddle_report::story::Note;
 
 use super::{Narrator, reference_of};
+use crate::exclusive::NOWHERE;
 use crate::op::Op;
 use crate::state::{Phase, State};
 
@@ -170,6 +171,7 @@ impl Narrator {
         let place = self.machine.place(&self.state, thread);
         self.machine
             .step(&self.state, thread, Choice::FIRST, &mut step);
+        step.footprint.retain(|access| access.place != NOWHERE);
         Note {
             thread: Some(self.lane(thread)),
             at: self.statement_spot(place),
