@@ -64,7 +64,10 @@ pub trait Reduction<S: System> {
 
     /// Another instance for another worker of the same search, if expansions do not depend
     /// on anything that is learned.
-    fn for_another_worker(&self) -> Option<Box<dyn Reduction<S> + Send>> {
+    fn for_another_worker<'w>(&self) -> Option<Box<dyn Reduction<S> + Send + 'w>>
+    where
+        S: 'w,
+    {
         None
     }
 }
@@ -84,6 +87,9 @@ pub struct Effort {
     /// Boundary states that are there only because an execution could go on for ever
     /// without meeting another.
     pub forced_ends: u64,
+    /// Whether an execution was met that goes on for ever without meeting another boundary
+    /// state: 1 if so. No successor tells of it.
+    pub endless: u64,
 }
 
 /// Who is told about an expansion.

@@ -249,7 +249,7 @@ pub struct Step<State> {
 /// Every worker of a search has its own copy.
 pub trait System {
     /// A state. Cloning with `clone_from` should reuse memory.
-    type State: Clone + Default;
+    type State: Clone + Default + Send;
 
     /// The state in which every execution starts, in canonical form.
     fn initial(&mut self) -> Self::State;

@@ -2,6 +2,7 @@
 //!
 //! A new reduction is a new file here, a `mod` line, and a line in [`all`].
 
+pub mod cartesian;
 pub mod full;
 
 use crate::property::PropertySet;
@@ -11,7 +12,10 @@ use crate::system::System;
 /// A new instance of every reduction, the plainest first.
 #[must_use]
 pub fn all<'s, S: System + 's>() -> Vec<Box<dyn Reduction<S> + 's>> {
-    vec![Box::new(full::Full::default())]
+    vec![
+        Box::new(full::Full::default()),
+        Box::new(cartesian::Cartesian::default()),
+    ]
 }
 
 /// The reduction of that name.

@@ -90,6 +90,7 @@ impl<'r, St: Store, W: Worklist> Engine<'r, St, W> {
                 self.statistics.ended_steps += effort.ended_steps;
                 self.statistics.interior_states += effort.interior_states;
                 self.statistics.forced_ends += effort.forced_ends;
+                self.statistics.endless += effort.endless;
             }
             self.note_extremes();
             if first_found.is_none() && !self.findings.list.is_empty() {

@@ -268,7 +268,7 @@ fn conclude<S: System, St: Store, W: Worklist>(
         .collect();
 
     let ended_otherwise = statistics.terminated + statistics.deadlocked + statistics.failed;
-    let all_cut = statistics.cut > 0 && ended_otherwise == 0;
+    let all_cut = statistics.cut > 0 && ended_otherwise + statistics.endless == 0;
     let mut vacuous = false;
     if violations.is_empty() && cut.is_none() && all_cut {
         match vacuity::has_cycle(&mut space, || monitor.tick(|| progress)) {

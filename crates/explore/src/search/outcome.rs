@@ -213,6 +213,8 @@ pub struct Statistics {
     /// Boundary states that are there only because an execution could go on for ever
     /// without meeting another.
     pub forced_ends: u64,
+    /// Boundary states from which an execution goes on for ever without meeting another.
+    pub endless: u64,
     /// How often the search started, because the reduction learned more on the way.
     pub rounds: u64,
     /// The greatest number of expansions from the initial state to one that was expanded,
