@@ -36,8 +36,8 @@ use crate::system::{Access, AccessKind, Fault, Move, Place, System, ThreadId};
 
 /// A way to leave out schedules, or not to.
 ///
-/// An expansion must be a function of the state and of what the reduction has learned:
-/// counterexamples are found again by expanding states a second time. What it
+/// An expansion must be a function of the state, of the properties that the visitor asks for
+/// and of what the reduction has learned, whatever else the visitor answers: counterexamples are found again by expanding states a second time. What it
 /// learns may change its expansions once: then it says that it is
 /// [outdated](Self::is_outdated), and the search starts again.
 pub trait Reduction<S: System> {

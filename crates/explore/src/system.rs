@@ -179,7 +179,7 @@ impl Access {
 
 /// Everything shared that one step touched, in order. Empty for a local step.
 ///
-/// For a blocked step it is what its guard has read: the step can become enabled
+/// For a blocked step it is what its guard has read, and all are reads: the step can become enabled
 /// only after another thread has written one of these locations.
 pub type Footprint = Vec<Access>;
 

@@ -108,10 +108,9 @@ fn philosophers() {
 
 #[test]
 fn robots() {
-    for (robots, published, letter) in [
-        (2, (56, 2_635), (56, 2_623)),
-        (3, (56, 6_387), (56, 6_375)),
-    ] {
+    for (robots, published, letter) in
+        [(2, (56, 2_635), (56, 2_623)), (3, (56, 6_387), (56, 6_375))]
+    {
         let program = program(&format!("cartesian-robots-{robots}"), "N", 12);
         check(&program, SelfLoops::All, published, letter);
     }

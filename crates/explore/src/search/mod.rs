@@ -251,7 +251,7 @@ fn conclude<S: System, St: Store, W: Worklist>(
     } = engine;
     let not_preserved = settings.properties.minus(reduction.preserves());
     let reduction_name = reduction.name();
-    let mut space = Space::new(system, reduction, states);
+    let mut space = Space::new(system, reduction, states, settings.properties);
 
     let mut findings = match settings.stop {
         Stop::AtFirst => findings.into_best().into_iter().collect(),

@@ -79,6 +79,7 @@ impl<S: System> Cartesian<S> {
         prefix.kind = Kind::Finite;
         prefix.extendable = true;
         prefix.self_loop = None;
+        prefix.abandoned = false;
         prefix.transitions = 0;
         prefix.moves = 0;
         prefix.visited = None;
@@ -304,15 +305,13 @@ impl<S: System> Cartesian<S> {
     /// was new.
     fn visit(&mut self, system: &mut S, i: usize) -> (VisitedId, bool) {
         let state = &mut self.canonical;
+        if !Repair::CycleTestComparesWholeStates.is_on() {
+            let thread = (i < self.threads).then_some(ThreadId(i as u32));
+            let place = thread.map_or(0, |thread| system.place(state, thread).0);
+            return self.visited.add(i, |out| out.extend(place.to_le_bytes()));
+        }
         system.canonicalise(state);
-        self.visited.add(i, |bytes| {
-            if Repair::CycleTestComparesWholeStates.is_on() {
-                system.encode(state, bytes);
-            } else {
-                let place = system.place(state, ThreadId(i as u32));
-                bytes.extend(place.0.to_le_bytes());
-            }
-        })
+        self.visited.add(i, |bytes| system.encode(state, bytes))
     }
 
     /// Adds the step to prefix `i`.
@@ -322,7 +321,11 @@ impl<S: System> Cartesian<S> {
         prefix.transitions += 1;
         prefix.self_loop = self_loop;
         if self_loop.is_none() {
-            let before = if prefix.moves == 0 { at.s } else { &prefix.last };
+            let before = if prefix.moves == 0 {
+                at.s
+            } else {
+                &prefix.last
+            };
             let spawns = at.system.thread_count(&self.step.after) > at.system.thread_count(before);
             if spawns && Repair::SpawnEndsPrefix.is_on() {
                 prefix.extendable = false;
@@ -333,10 +336,7 @@ impl<S: System> Cartesian<S> {
             if let Status::Failed(fault) = &self.step.status {
                 self.path.clear();
                 self.path.extend(steps_of(thread, moves));
-                if !at.visitor.fault(at.system, &self.path, fault) {
-                    prefix.extendable = false;
-                    prefix.kind = Kind::Abandoned;
-                }
+                prefix.abandoned = !at.visitor.fault(at.system, &self.path, fault);
             }
         }
         self.become_last(i);
@@ -344,7 +344,9 @@ impl<S: System> Cartesian<S> {
 
     /// Makes the footprint of the step that of the last transition of prefix `i`.
     fn become_last(&mut self, i: usize) {
-        let Self { cv, step, touches, .. } = self;
+        let Self {
+            cv, step, touches, ..
+        } = self;
         std::mem::swap(&mut cv[i].last_tran, &mut step.footprint);
         touches.add_last(i, &cv[i].last_tran);
     }

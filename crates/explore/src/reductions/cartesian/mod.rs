@@ -9,11 +9,14 @@
 //! if nobody else moves. Together they are a *cartesian vector*: of any two steps of different
 //! prefixes that depend on each other, both are the last of their prefixes. The boundary
 //! states after `s` are the ends of the prefixes, one for each thread. A prefix that comes back
-//! to a state that it has been in is infinite; it has no end and no last step.
+//! to a state that it has been in is infinite and has no end.
 //!
 //! # Guarantee
 //!
-//! Preserves all properties. Take any execution from `s`. Either it completes some prefix; let
+//! Preserves all properties. Take any execution from `s`. If it goes on with an infinite prefix
+//! beyond the step with which that comes back, until then only steps happened that are
+//! independent of the whole round; without the round it leads to the same state, so let it be
+//! without. Now either it completes a finite prefix; let
 //! the first that it completes be that of T. Until then nobody else has made a last step, so
 //! the steps of T depend on nothing before them, and can be moved to the front: the execution is
 //! one from the end of the prefix, which is a boundary state, and shorter by the prefix. Or it
@@ -51,6 +54,9 @@
 //! - A thread that fails has ended.
 //! - Deadlocks, races and invariants as above. The paper claims local properties only, and
 //!   proposes the observer.
+//! - The step with which an infinite prefix comes back counts as its last one, as figure 6 has
+//!   it if it is read to the letter; by the definitions in the text it has none. Both are sound:
+//!   whatever comes after that step would have come without the round.
 //! - The paper's tables come from an implementation that takes a prefix for infinite later than
 //!   figure 6 does; [`CycleTest`] selects which.
 //! - A prefix of a hundred thousand steps ends, so that expansions end though a program may have
@@ -122,6 +128,9 @@ struct Prefix<State> {
     last_tran: Footprint,
     /// Whether that is a transition from a state to itself. Then all later ones are the same.
     self_loop: Option<SelfLoop>,
+    /// Whether there is a fault on it after which the visitor does not want to go on. The
+    /// vector is the same, but nothing is reported that comes after the fault.
+    abandoned: bool,
     /// The last state among those that the prefix has been in, once that has been asked.
     visited: Option<VisitedId>,
 }
@@ -133,8 +142,6 @@ enum Kind {
     Infinite,
     /// One prefix for each alternative of the first transition; reported already.
     Choice,
-    /// Ends in a fault after which the visitor does not want to go on.
-    Abandoned,
 }
 
 /// The visitor does not want to hear more.
@@ -171,10 +178,9 @@ impl<S: System> Cartesian<S> {
     fn report_successors(&mut self, at: &mut Expansion<'_, S>) {
         for (i, prefix) in self.cv[..self.threads].iter().enumerate() {
             // A thread that can not move gets nowhere, even if it has a last transition.
-            if prefix.kind == Kind::Finite && prefix.moves > 0 {
+            if prefix.kind == Kind::Finite && prefix.moves > 0 && !prefix.abandoned {
                 self.path.clear();
-                self.path
-                    .extend(steps_of(ThreadId(i as u32), prefix.moves));
+                self.path.extend(steps_of(ThreadId(i as u32), prefix.moves));
                 self.canonical.clone_from(&prefix.last);
                 at.system.canonicalise(&mut self.canonical);
                 (at.visitor).successor(at.system, &self.path, &self.canonical);
@@ -188,7 +194,9 @@ impl<S: System> Cartesian<S> {
         let infinite = |prefix: &Prefix<_>| prefix.kind == Kind::Infinite;
         let stuck = |prefix: &Prefix<_>| infinite(prefix) && prefix.self_loop.is_some();
         if threads.iter().all(stuck) {
-            self.report_end(at);
+            if !threads.iter().any(|prefix| prefix.abandoned) {
+                self.report_end(at);
+            }
         } else if threads.iter().any(|p| infinite(p) && !stuck(p)) {
             at.effort.endless += 1;
         }
@@ -198,8 +206,7 @@ impl<S: System> Cartesian<S> {
     fn report_end(&mut self, at: &mut Expansion<'_, S>) {
         self.path.clear();
         for (i, prefix) in self.cv[..self.threads].iter().enumerate() {
-            self.path
-                .extend(steps_of(ThreadId(i as u32), prefix.moves));
+            self.path.extend(steps_of(ThreadId(i as u32), prefix.moves));
         }
         self.follow_path(at);
         at.system.canonicalise(&mut self.canonical);
@@ -303,12 +310,7 @@ impl<S: System> Reduction<S> for Cartesian<S> {
         PropertySet::ALL
     }
 
-    fn expand(
-        &mut self,
-        system: &mut S,
-        state: &S::State,
-        visitor: &mut dyn Visitor<S>,
-    ) -> Effort {
+    fn expand(&mut self, system: &mut S, state: &S::State, visitor: &mut dyn Visitor<S>) -> Effort {
         let mut at = Expansion {
             system,
             s: state,
