@@ -371,6 +371,14 @@ pub trait System {
         u64::from(thread.0)
     }
 
+    /// Takes over what a copy of this system has collected, such as coverage.
+    fn absorb(&mut self, copy: &Self)
+    where
+        Self: Sized,
+    {
+        let _ = copy;
+    }
+
     /// Calls `visit` for every alternative of the thread's next step.
     fn for_each_step(
         &mut self,

@@ -111,6 +111,7 @@ impl Examination {
             let ways: Vec<_> = ways.collect();
             self.check_all_violations(&ways, counts);
             self.check_first_violation(&ways);
+            self.check_workers(reduction);
         }
         self.check_published_cycle_test();
         self.check_statements(counts);
@@ -141,6 +142,37 @@ impl Examination {
                 let (more, all) = (counts.states, expected.states);
                 self.complain(way, format!("{more} states, but there are only {all}"));
             }
+        }
+    }
+
+    /// Several workers count the same and find the same.
+    fn check_workers(&mut self, reduction: &'static str) {
+        let way = Way {
+            reduction,
+            order: Order::BreadthFirst,
+        };
+        let mut alone = None;
+        for workers in 1..=4 {
+            let properties = instance(reduction).preserves();
+            let search = Search::new().properties(properties).collect_all();
+            let (outcome, machine) = self.search(way, search.workers(workers));
+            let learns = instance(reduction).for_another_worker().is_none();
+            let expected = if learns { 1 } else { workers };
+            self.expect(way, "workers", &expected, &outcome.workers);
+            let statistics = outcome.statistics;
+            let found = (
+                outcome.verdict,
+                self.violations(&outcome, &machine),
+                distinct(&outcome),
+                counts(&outcome),
+                (statistics.blocked_steps, statistics.ended_steps),
+                (statistics.max_depth, statistics.endless),
+            );
+            for violation in &outcome.violations {
+                self.check_schedule(way, violation);
+            }
+            let alone = alone.get_or_insert_with(|| found.clone());
+            self.expect(way, &format!("{workers} workers"), alone, &found);
         }
     }
 
@@ -344,6 +376,18 @@ fn counts(outcome: &Outcome) -> Counts {
         states: outcome.statistics.states,
         transitions: outcome.statistics.transitions,
     }
+}
+
+/// What tells violations apart. Which of the names of threads in a deadlock or the order of
+/// places in a race come first is a matter of chance.
+fn distinct(outcome: &Outcome) -> BTreeSet<(Property, Vec<u32>)> {
+    let violations = outcome.violations.iter();
+    let distinct = violations.map(|violation| {
+        let mut places: Vec<u32> = violation.places().iter().map(|place| place.0).collect();
+        places.sort_unstable();
+        (violation.property(), places)
+    });
+    distinct.collect()
 }
 
 /// The counts as tables have them that count threads that can not move.
