@@ -45,6 +45,8 @@ pub(crate) fn examine(path: &Path, update: bool) -> Vec<String> {
 struct Examination {
     program: Arc<Program>,
     expectation: Expectation,
+    /// The violations that the full search finds.
+    all_violations: BTreeSet<(Property, Vec<u32>)>,
     problems: Vec<String>,
 }
 
@@ -72,6 +74,7 @@ impl Examination {
         Ok(Self {
             program: Arc::new(program),
             expectation,
+            all_violations: BTreeSet::new(),
             problems: Vec::new(),
         })
     }
@@ -127,6 +130,7 @@ impl Examination {
             let found = self.violations(&outcome, &machine);
             self.check_found(way, properties, &found);
             self.check_races(way, &outcome);
+            self.check_distinct(way, &outcome);
             for violation in &outcome.violations {
                 self.check_schedule(way, violation);
             }
@@ -199,6 +203,18 @@ impl Examination {
         let invented: Vec<_> = found.difference(&self.expectation.violations).collect();
         if !invented.is_empty() {
             self.complain(way, format!("there is no violation {invented:?}"));
+        }
+    }
+
+    /// Cartesian reduction promises more than it must: every violation, wherever it is.
+    fn check_distinct(&mut self, way: Way, outcome: &Outcome) {
+        match way.reduction {
+            "full" => self.all_violations = distinct(outcome),
+            "cartesian" => {
+                let expected = self.all_violations.clone();
+                self.expect(way, "distinct violations", &expected, &distinct(outcome));
+            }
+            _ => {}
         }
     }
 

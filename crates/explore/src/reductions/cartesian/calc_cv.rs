@@ -98,7 +98,7 @@ impl<S: System> Cartesian<S> {
                 return Ok(());
             };
             count(&self.step.status, &mut at.effort);
-            self.note_dependence(i, true);
+            self.stop_dependent(i);
             self.add(at, i, self_loop);
         }
         Ok(())
@@ -146,7 +146,7 @@ impl<S: System> Cartesian<S> {
         }
         std::mem::swap(&mut step.footprint, &mut union);
         self.cv[i].last_tran = union;
-        self.note_dependence(i, true);
+        self.stop_dependent(i);
         let prefix = &mut self.cv[i];
         if enabled {
             prefix.kind = Kind::Choice;
@@ -175,7 +175,7 @@ impl<S: System> Cartesian<S> {
         let observer = self.threads;
         self.begin_prefix(observer);
         self.cv[observer].self_loop = Some(SelfLoop::Blocked);
-        self.note_dependence(observer, true);
+        self.stop_dependent(observer);
         self.become_last(observer);
         self.prefixes = observer + 1;
     }
@@ -207,7 +207,7 @@ impl<S: System> Cartesian<S> {
             count(&step.status, &mut at.effort);
         }
         (self.touches).last_becomes_inner(i, &self.cv[i].last_tran);
-        self.note_dependence(i, false);
+        self.stop_dependent(i);
         let infinite = self.cv[i].extendable && self.comes_back(at, i, self_loop);
         self.add(at, i, self_loop);
         if infinite {
@@ -253,20 +253,18 @@ impl<S: System> Cartesian<S> {
 
     /// Stops prefix `i` and those whose last transition depends on the step that is to become
     /// the last one of `i`.
-    fn note_dependence(&mut self, i: usize, minimal: bool) {
-        let mut others = std::mem::take(&mut self.others);
-        (self.touches).depends_on_last(i, &self.step.footprint, &mut others);
-        let both_stop = Repair::BothStopOnConflict.is_on();
-        for &j in &others {
+    fn stop_dependent(&mut self, i: usize) {
+        let Self {
+            cv, step, others, ..
+        } = self;
+        self.touches.depends_on_last(i, &step.footprint, others);
+        for &j in &*others {
             self.dependent.push((j, i));
-            if both_stop {
-                self.cv[j].extendable = false;
-            }
-            if both_stop || !minimal {
-                self.cv[i].extendable = false;
+            cv[i].extendable = false;
+            if Repair::BothStopOnConflict.is_on() {
+                cv[j].extendable = false;
             }
         }
-        self.others = others;
     }
 
     /// Whether prefix `i` is infinite if the step is added.
