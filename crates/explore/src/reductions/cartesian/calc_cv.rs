@@ -37,6 +37,7 @@ impl<S: System> Cartesian<S> {
     pub(super) fn calc_cv(&mut self, at: &mut Expansion<'_, S>) -> Result<(), Interrupted> {
         self.touches.clear();
         self.visited.clear();
+        self.expanded = None;
         self.dependent.clear();
         self.threads = at.system.thread_count(at.s);
         for i in 0..self.threads {
@@ -276,8 +277,7 @@ impl<S: System> Cartesian<S> {
     ) -> bool {
         let from = self.cv[i].visited.unwrap_or_else(|| {
             // All states so far: the expanded one, and the one after the first transition.
-            self.canonical.clone_from(at.s);
-            let (first, _) = self.visit(at.system, i);
+            let first = self.visit_expanded(at, i);
             if self.cv[i].moves == 0 {
                 return first;
             }
@@ -297,6 +297,17 @@ impl<S: System> Cartesian<S> {
         };
         self.visited.extend_from(from);
         comes_back
+    }
+
+    /// Adds the expanded state to those that prefix `i` has been in. It is encoded only once.
+    fn visit_expanded(&mut self, at: &mut Expansion<'_, S>, i: usize) -> VisitedId {
+        if let Some(expanded) = self.expanded {
+            return self.visited.add_first(i, expanded);
+        }
+        self.canonical.clone_from(at.s);
+        let (expanded, _) = self.visit(at.system, i);
+        self.expanded = Some(expanded);
+        expanded
     }
 
     /// Adds the state in `canonical` to those that prefix `i` has been in, and says whether it

@@ -99,6 +99,8 @@ pub struct Cartesian<S: System> {
     prefixes: usize,
     touches: Touches,
     visited: Visited,
+    /// The expanded state in it, if it is.
+    expanded: Option<VisitedId>,
     /// Pairs of prefixes whose last transitions depend on each other.
     dependent: Vec<(usize, usize)>,
 
@@ -164,6 +166,7 @@ impl<S: System> Cartesian<S> {
             prefixes: 0,
             touches: Touches::default(),
             visited: Visited::default(),
+            expanded: None,
             dependent: Vec::new(),
             step: Step::default(),
             canonical: S::State::default(),

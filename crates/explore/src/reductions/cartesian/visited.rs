@@ -3,6 +3,8 @@
 //! States are compared whole, byte by byte, in canonical form: a thread that frees an object
 //! and makes a new one in every round is back where it was, though the name is another.
 
+use std::ops::Range;
+
 use rapidhash::RapidHashMap;
 use rapidhash::v3::rapidhash_v3;
 
@@ -15,10 +17,17 @@ struct State {
     /// Where its encoding is.
     start: usize,
     end: usize,
-    /// The next state with the same hash.
+    /// The hash of its encoding.
+    hash: u64,
+    /// The next state with the same key.
     next: Option<u32>,
     /// Whether its prefix was extended from it.
     extended: bool,
+}
+
+/// States of different prefixes are different.
+fn key(hash: u64, prefix: usize) -> u64 {
+    hash.wrapping_add(prefix as u64)
 }
 
 /// The states of all prefixes of one vector.
@@ -47,9 +56,8 @@ impl Visited {
         let start = self.bytes.len();
         encode(&mut self.bytes);
         let encoding = &self.bytes[start..];
-        let hash = rapidhash_v3(encoding).wrapping_add(prefix as u64);
-        let first = self.first.get(&hash).copied();
-        let mut next = first;
+        let hash = rapidhash_v3(encoding);
+        let mut next = self.first.get(&key(hash, prefix)).copied();
         while let Some(number) = next {
             let state = &self.all[number as usize];
             if state.prefix == prefix && self.bytes[state.start..state.end] == *encoding {
@@ -58,16 +66,29 @@ impl Visited {
             }
             next = state.next;
         }
+        (self.push(prefix, start..self.bytes.len(), hash), true)
+    }
+
+    /// Adds a state of another prefix as the first one of a prefix.
+    pub(super) fn add_first(&mut self, prefix: usize, state: VisitedId) -> VisitedId {
+        let State {
+            start, end, hash, ..
+        } = self.all[state.0 as usize];
+        self.push(prefix, start..end, hash)
+    }
+
+    fn push(&mut self, prefix: usize, encoding: Range<usize>, hash: u64) -> VisitedId {
         let number = self.all.len() as u32;
+        let next = self.first.insert(key(hash, prefix), number);
         self.all.push(State {
             prefix,
-            start,
-            end: self.bytes.len(),
-            next: first,
+            start: encoding.start,
+            end: encoding.end,
+            hash,
+            next,
             extended: false,
         });
-        self.first.insert(hash, number);
-        (VisitedId(number), true)
+        VisitedId(number)
     }
 
     /// Whether the prefix was extended from that state.
@@ -95,6 +116,8 @@ mod tests {
         assert!(add(1, b"state").1);
         assert!(add(0, b"other").1);
         assert!(add(0, b"").1);
+        let copy = visited.add_first(2, one);
+        assert_eq!(visited.add(2, |out| out.extend(b"state")), (copy, false));
         visited.extend_from(one);
         assert!(visited.extended(one));
         let (other, _) = visited.add(1, |out| out.extend(b"state"));
