@@ -434,6 +434,13 @@ impl System for Machine {
         broken
     }
 
+    fn absorb(&mut self, copy: &Self) {
+        let covered = self.scratch.covered.iter_mut();
+        for (mine, other) in covered.zip(&copy.scratch.covered) {
+            *mine |= other;
+        }
+    }
+
     fn place(&self, state: &State, thread: ThreadId) -> Place {
         Place(state.pc(thread.index()))
     }

@@ -293,7 +293,7 @@ fn predicates_say_what_they_read() {
         Some(false)
     );
     assert_eq!(
-        machine.declared(&state, ThreadId(0), Location(0), &mut reads),
+        machine.declared(&state, ThreadId(0), &write(Location(0)), &mut reads),
         None
     );
 }

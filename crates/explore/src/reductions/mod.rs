@@ -2,6 +2,7 @@
 //!
 //! A new reduction is a new file here, a `mod` line, and a line in [`all`].
 
+pub mod cartesian;
 pub mod full;
 pub mod optimistic;
 pub mod transactions;
@@ -22,6 +23,7 @@ pub fn all<'s, S: System + 's>() -> Vec<Box<dyn Reduction<S> + 's>> {
         Box::new(Transactions::with_completion(Completion::Cycle)),
         Box::new(Transactions::with_completion(Completion::Cpc)),
         Box::new(Transactions::with_completion(Completion::CpcL19)),
+        Box::new(cartesian::Cartesian::default()),
     ]
 }
 
