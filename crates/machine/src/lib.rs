@@ -7,8 +7,10 @@
 mod canonical;
 mod choices;
 mod compile;
+pub mod counterexample;
 mod encode;
 mod execute;
+mod local;
 mod machine;
 mod names;
 pub mod narrate;
