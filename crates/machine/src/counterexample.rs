@@ -31,7 +31,8 @@ pub fn verify(program: &Arc<Program>, violation: &Violation) -> Result<(), Strin
                 _ => None,
             };
             let fits = match (&replayed.step.status, fails) {
-                (Status::Moved, None) => true,
+                // A thread that fails stops, and a search for all violations goes on.
+                (Status::Moved | Status::Failed(_), None) => true,
                 (Status::Failed(met), Some(fault)) => met == fault,
                 _ => false,
             };

@@ -56,8 +56,11 @@ impl Machine {
             Phase::Ended => 2,
             Phase::Failed => 3,
         });
-        for part in [header::PC, header::CHILDREN, header::TID] {
-            bytes.extend(words[part].to_le_bytes());
+        bytes.extend(words[header::PC].to_le_bytes());
+        // Otherwise nobody asks for them, and spawned threads have none.
+        if self.program().features.numbers_threads {
+            bytes.extend(words[header::CHILDREN].to_le_bytes());
+            bytes.extend(words[header::TID].to_le_bytes());
         }
         // Holds are sorted by names, which mean nothing here.
         let holds = state.read_holds(position).iter();

@@ -151,11 +151,12 @@ impl Generator {
     }
 
     fn atomic_variable(&mut self, context: Context) -> Block {
-        match self.random.below(4) {
-            0 => vec![assign(self.register(), name("hits"))],
-            1 => vec![assign(name("hits"), self.value(context))],
-            2 => vec![perform("store", [name("data"), self.number()])],
-            _ if context.endless => vec![assign(self.register(), call("load", [name("data")]))],
+        match self.random.below(6) {
+            0 | 1 => vec![assign(self.register(), name("hits"))],
+            2 => vec![assign(name("hits"), self.value(context))],
+            3 => vec![perform("store", [name("data"), self.number()])],
+            4 => vec![assign(self.register(), call("load", [name("data")]))],
+            _ if context.endless => vec![assign(name("hits"), self.number())],
             _ => vec![Stmt::Assign(name("hits"), "+=", int(1))],
         }
     }

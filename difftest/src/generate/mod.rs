@@ -14,7 +14,7 @@ mod threads;
 pub use profile::{PROFILES, Pattern, Profile, by_name};
 
 use crate::random::Random;
-use crate::syntax::make::{int, name};
+use crate::syntax::make::{infix, int, name};
 use crate::syntax::{Block, Expr, Function, Program, Start, Stmt};
 
 /// The program of that number.
@@ -262,13 +262,18 @@ impl Generator {
             return one(self);
         }
         let operator = self.random.pick(&["+", "+", "-", "*", "/", "%"]);
-        let left = one(self);
+        // What is constant might be found out not to fit before the program runs.
+        let left = match one(self) {
+            Expr::Int(_) => self.register(),
+            other => other,
+        };
         let right = match operator {
             // Divisors are mostly not zero.
             "/" | "%" if self.random.percent(80) => int(2),
+            "/" | "%" => name("r"),
             _ => one(self),
         };
-        let value = crate::syntax::make::infix(left, operator, right);
+        let value = infix(left, operator, right);
         bounded(value, context)
     }
 
@@ -276,10 +281,11 @@ impl Generator {
     fn position(&mut self, context: Context) -> Expr {
         match self.random.below(10) {
             0..=3 => int(self.random.below(2) as i64),
-            4 => self.local(context),
+            // A constant would be found out before the program runs.
+            4 => name("r"),
             _ => {
                 let local = self.local(context);
-                crate::syntax::make::infix(local, "&", int(1))
+                infix(local, "&", int(1))
             }
         }
     }
@@ -288,7 +294,7 @@ impl Generator {
 /// A value that does not grow from one round of a loop to the next.
 fn bounded(value: Expr, context: Context) -> Expr {
     if context.endless {
-        crate::syntax::make::infix(value, "%", int(3))
+        infix(value, "%", int(3))
     } else {
         value
     }
