@@ -10,7 +10,7 @@ use raddle_explore::{FaultKind, Order, Property, PropertySet, Reduction};
 use raddle_machine::{Program, counterexample};
 
 use crate::observe::{Observation, observe};
-use crate::recorder::Recorder;
+use crate::recorder::{Failed, Recorder};
 
 /// A reduction that is to be compared.
 pub struct Contender {
@@ -261,9 +261,28 @@ impl Comparison<'_> {
         ];
         for (property, kind) in kinds {
             let [found, expected] = [reduced, self.full].map(|o| o.failed_by(kind));
-            self.expect(property, Aspect::Failures, expected, found);
+            if self.preserved.contains(property) && found != expected {
+                let missed = self.tell_failures(expected.difference(&found));
+                let invented = self.tell_failures(found.difference(&expected));
+                let details = format!("missed: {missed}; not there: {invented}");
+                self.disagree(Aspect::Failures, details);
+            }
             let [found, expected] = [reduced, self.full].map(|o| o.places(property));
             self.expect(property, Aspect::Failures, expected, found);
+        }
+    }
+
+    fn tell_failures<'f>(&self, failures: impl Iterator<Item = &'f &'f Failed>) -> String {
+        let source = self.program.source();
+        let tell = |(identity, kind, place): &Failed| {
+            let line = source.line_column(self.program.span(*place).start).line;
+            format!("{kind:?} in line {line} of thread {identity:?}")
+        };
+        let told: Vec<_> = failures.map(|failure| tell(failure)).collect();
+        if told.is_empty() {
+            "nothing".to_owned()
+        } else {
+            told.join(", ")
         }
     }
 

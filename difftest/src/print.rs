@@ -18,7 +18,11 @@ pub(crate) const LOCALS: [(&str, &str, &str); 7] = [
 ];
 
 /// The structs that a program may use.
-const STRUCTS: [(&str, &str); 2] = [
+const STRUCTS: [(&str, &str); 3] = [
+    (
+        "Account",
+        "struct Account { mutex guard; int balance guarded_by guard; };",
+    ),
     ("Pair", "struct Pair { int a; int b; };"),
     (
         "Node",

@@ -189,7 +189,11 @@ fn statements(stmt: &Stmt) -> Vec<Block> {
     let mut smaller: Vec<Block> = Vec::new();
     match stmt {
         Stmt::Word(_) => {}
-        Stmt::Do(e) => each(expressions(e), &mut smaller, Stmt::Do),
+        Stmt::Do(e) => {
+            // One step that does nothing may be all that matters.
+            smaller.push(vec![Stmt::Word("yield")]);
+            each(expressions(e), &mut smaller, Stmt::Do);
+        }
         Stmt::Return(e) => each(expressions(e), &mut smaller, Stmt::Return),
         Stmt::Assign(place, operator, e) => {
             each(expressions(e), &mut smaller, |e| {
@@ -217,6 +221,7 @@ fn statements(stmt: &Stmt) -> Vec<Block> {
         }
         Stmt::While(e, block) => {
             smaller.push(block.clone());
+            smaller.push(vec![Stmt::If(e.clone(), block.clone(), Block::new())]);
             each(expressions(e), &mut smaller, |e| {
                 Stmt::While(e, block.clone())
             });

@@ -13,7 +13,7 @@ impl Generator {
                 let value = infix(left, self.random.pick(&["+", "-", "^"]), right);
                 vec![assign(self.register(), bounded(value, context))]
             }
-            Pattern::AssertLocal => vec![perform("assert", [self.local_condition(context)])],
+            Pattern::AssertLocal => vec![perform("assert", [self.claim(context)])],
             Pattern::AssertGlobal => vec![perform("assert", [self.condition(context)])],
             Pattern::If if context.nests() => {
                 let condition = self.condition(context);
@@ -68,6 +68,17 @@ impl Generator {
 
     fn comparison(&mut self) -> &'static str {
         self.random.pick(&["==", "==", "!=", "<", "<=", ">"])
+    }
+
+    /// A condition on local variables that holds more often than not: a thread that fails at
+    /// once shows nothing.
+    fn claim(&mut self, context: Context) -> Expr {
+        let bound = int(1 + self.random.below(2) as i64);
+        match self.random.below(10) {
+            0 => self.local_condition(context),
+            1..=3 => infix(self.register(), "<=", bound),
+            _ => infix(self.register(), "!=", bound),
+        }
     }
 
     /// A condition on local variables.
@@ -153,7 +164,7 @@ impl Generator {
     }
 
     fn endless(&mut self, context: Context) -> Block {
-        let body = match self.random.below(5) {
+        let body = match self.random.below(6) {
             0 | 1 => only("skip"),
             2 => only("yield"),
             3 => {

@@ -47,6 +47,7 @@ impl Generator {
             plain("int", "guarded").under(Discipline::GuardedBy("m")),
             array("int", "parts", "[2]").under(Discipline::GuardedByEach("locks")),
             array("int", "mine", "[4]").under(Discipline::ThreadLocal),
+            array("Account", "accounts", "[2]"),
             plain("int", "owner"),
             plain("int", "buffer").under(Discipline::Exclusive(turn)),
         ]

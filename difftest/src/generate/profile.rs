@@ -75,6 +75,7 @@ pub enum Pattern {
     Take,
     ThreadLocal,
     Guarded,
+    BareGuarded,
     GuardedEach,
     Exclusive,
 }
@@ -159,10 +160,10 @@ pub const PROFILES: &[Profile] = &[
     profile(
         "blocked-guards",
         &[
-            (P::Assume, 4),
-            (P::Await, 4),
-            (P::AtomicWait, 2),
-            (P::Write, 6),
+            (P::Assume, 3),
+            (P::Await, 3),
+            (P::AtomicWait, 1),
+            (P::Write, 9),
             (P::Read, 2),
             (P::AssertLocal, 2),
             (P::AssertGlobal, 1),
@@ -297,7 +298,8 @@ pub const PROFILES: &[Profile] = &[
             "disciplines",
             &[
                 (P::ThreadLocal, 4),
-                (P::Guarded, 4),
+                (P::Guarded, 6),
+                (P::BareGuarded, 1),
                 (P::GuardedEach, 3),
                 (P::Exclusive, 4),
                 (P::Write, 2),
@@ -332,15 +334,15 @@ pub const PROFILES: &[Profile] = &[
     profile(
         "channels",
         &[
-            (P::Send, 4),
-            (P::Receive, 4),
-            (P::Meet, 3),
-            (P::Poll, 2),
-            (P::Write, 1),
+            (P::Send, 6),
+            (P::Receive, 3),
+            (P::Meet, 2),
+            (P::Poll, 3),
+            (P::Write, 2),
             (P::AssertLocal, 2),
             (P::Semaphore, 1),
         ],
-        &[P::Receive, P::AssertLocal],
+        &[P::Send, P::Poll],
     ),
     profile(
         "atomics",

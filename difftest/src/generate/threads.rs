@@ -1,7 +1,7 @@
 //! Patterns about who may touch what, and threads that come and go.
 
 use super::{Context, Generator, Pattern, only};
-use crate::syntax::make::{assign, index, infix, int, name, perform, prefix, word};
+use crate::syntax::make::{assign, index, infix, int, member, name, perform, prefix, word};
 use crate::syntax::{Block, Expr, Stmt};
 
 impl Generator {
@@ -25,6 +25,12 @@ impl Generator {
             Pattern::Guarded => {
                 let inside = self.access(name("guarded"), context);
                 self.mostly_locked(name("m"), inside)
+            }
+            Pattern::BareGuarded => self.access(name("guarded"), context),
+            Pattern::GuardedEach if self.random.percent(40) => {
+                let account = index("accounts", int(self.random.below(2) as i64));
+                let inside = self.access(member(account.clone(), ".", "balance"), context);
+                self.mostly_locked(member(account, ".", "guard"), inside)
             }
             Pattern::GuardedEach => {
                 let slot = self.random.below(2) as i64;
@@ -136,8 +142,13 @@ impl Generator {
             }
         }
         let after = self.random.below(3);
-        self.patterns = after + 1;
+        self.patterns = after + 2;
         main.extend(self.block(context, after));
+        if self.random.percent(40) {
+            // Whoever is alone needs no lock.
+            let bare = self.random.pick(&[Pattern::BareData, Pattern::BareGuarded]);
+            main.extend(self.pattern(bare, context));
+        }
         self.function("void", "main", false, main);
     }
 }
