@@ -218,25 +218,25 @@ impl Comparison<'_> {
 
     fn compare(&mut self, reduced: &Observation) {
         if let Some(limit) = reduced.cut() {
-            self.disagree(Aspect::Cut, limit);
+            self.disagree(Aspect::Cut, limit.to_string());
             return;
         }
         self.compare_failures(reduced);
         let [found, expected] = [reduced, self.full].map(|o| o.violates(Property::Deadlock));
-        self.expect(Property::Deadlock, Aspect::Deadlock, expected, found);
+        self.expect(Property::Deadlock, Aspect::Deadlock, &expected, &found);
         let [found, expected] = [reduced, self.full].map(|o| o.violates(Property::Race));
-        self.expect(Property::Race, Aspect::Race, expected, found);
+        self.expect(Property::Race, Aspect::Race, &expected, &found);
         let [found, expected] = [reduced, self.full].map(|o| o.places(Property::Race));
         self.contended.missed_race_pairs |=
             self.preserved.contains(Property::Race) && found != expected;
         let [found, expected] = [reduced, self.full].map(|o| o.places(Property::Invariant));
-        self.expect(Property::Invariant, Aspect::Invariants, expected, found);
+        self.expect(Property::Invariant, Aspect::Invariants, &expected, &found);
         let [found, expected] = [reduced, self.full].map(|o| &o.unreached_goals);
         self.expect(Property::Assertion, Aspect::Goals, expected, found);
         if self.preserved.contains(Property::Deadlock) {
             let expected = is_vacuous(self.program, self.full, self.preserved);
             let found = reduced.is_vacuous();
-            self.expect(Property::Deadlock, Aspect::Vacuity, expected, found);
+            self.expect(Property::Deadlock, Aspect::Vacuity, &expected, &found);
         }
         self.compare_local_states(reduced);
         let [found, all] = [reduced, self.full].map(|o| o.outcome.statistics.states);
@@ -268,7 +268,7 @@ impl Comparison<'_> {
                 self.disagree(Aspect::Failures, details);
             }
             let [found, expected] = [reduced, self.full].map(|o| o.places(property));
-            self.expect(property, Aspect::Failures, expected, found);
+            self.expect(property, Aspect::Failures, &expected, &found);
         }
     }
 
@@ -314,8 +314,8 @@ impl Comparison<'_> {
         &mut self,
         property: Property,
         aspect: Aspect,
-        expected: T,
-        found: T,
+        expected: &T,
+        found: &T,
     ) {
         if self.preserved.contains(property) && expected != found {
             let details = format!("{property}: expected {expected:?}, found {found:?}");
@@ -323,11 +323,11 @@ impl Comparison<'_> {
         }
     }
 
-    fn disagree(&mut self, aspect: Aspect, details: impl ToString) {
+    fn disagree(&mut self, aspect: Aspect, details: impl Into<String>) {
         self.disagreements.push(Disagreement {
             contender: self.contender.name.clone(),
             aspect,
-            details: details.to_string(),
+            details: details.into(),
         });
     }
 }

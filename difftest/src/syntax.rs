@@ -1,4 +1,4 @@
-//! Programs as trees: what the generator makes, the shrinker cuts, and [`print`](crate::print)
+//! Programs as trees: what the generator makes, the shrinker cuts, and the printer
 //! writes.
 //!
 //! The tree is untyped. The generator takes care to make programs that compile; the

@@ -336,8 +336,8 @@ pub const PROFILES: &[Profile] = &[
         &[
             (P::Send, 6),
             (P::Receive, 3),
-            (P::Meet, 2),
-            (P::Poll, 3),
+            (P::Meet, 1),
+            (P::Poll, 4),
             (P::Write, 2),
             (P::AssertLocal, 2),
             (P::Semaphore, 1),
