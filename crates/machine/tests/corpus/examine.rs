@@ -10,10 +10,9 @@ use raddle_explore::{
     Order, Outcome, Property, PropertySet, Reduction, Search, Violation, reductions,
 };
 use raddle_lang::{Severity, Source, Span};
-use raddle_machine::{Granularity, Machine, Program};
+use raddle_machine::{Granularity, Machine, Program, counterexample};
 
 use crate::expectation::{Counts, Expectation, SelfLoops, with_counts};
-use crate::schedule;
 
 /// Larger programs are not searched by context switches, which expands states several
 /// times.
@@ -318,7 +317,7 @@ impl Examination {
     }
 
     fn check_schedule(&mut self, way: Way, violation: &Violation) {
-        if let Err(problem) = schedule::verify(&self.program, violation) {
+        if let Err(problem) = counterexample::verify(&self.program, violation) {
             let property = violation.property();
             self.complain(way, format!("the schedule of a {property}: {problem}"));
         }
