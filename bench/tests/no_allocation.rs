@@ -13,7 +13,7 @@ use std::alloc::{GlobalAlloc, Layout, System as SystemAllocator};
 use std::cell::Cell;
 use std::sync::Arc;
 
-use raddle_explore::{Choice, Status, Step, System, ThreadId};
+use raddle_explore::{Choice, Footprint, Guard, Status, Step, System, ThreadId};
 use raddle_lang::Source;
 use raddle_machine::{Granularity, Machine};
 
@@ -59,6 +59,8 @@ struct Walk {
     state: <Machine as System>::State,
     step: Step<<Machine as System>::State>,
     bytes: Vec<u8>,
+    guards: Vec<Guard>,
+    reads: Footprint,
 }
 
 impl Walk {
@@ -73,6 +75,8 @@ impl Walk {
             state: <Machine as System>::State::default(),
             step: Step::default(),
             bytes: Vec::new(),
+            guards: Vec::new(),
+            reads: Vec::new(),
         }
     }
 
@@ -85,6 +89,8 @@ impl Walk {
             state,
             step,
             bytes,
+            guards,
+            reads,
         } = self;
         let mut random = 0x2545_F491_4F6C_DD1D_u64;
         let mut moved = 0;
@@ -97,6 +103,13 @@ impl Walk {
             let threads = machine.thread_count(state) as u64;
             let thread = ThreadId((random % threads) as u32);
             machine.step(state, thread, Choice::FIRST, step);
+            for access in &step.footprint {
+                guards.clear();
+                reads.clear();
+                machine.guards(state, thread, access, guards);
+                machine.owns(state, thread, access.location);
+                machine.declared(state, thread, access, reads);
+            }
             if step.status == Status::Moved {
                 machine.canonicalise(&mut step.after);
                 bytes.clear();
@@ -134,6 +147,19 @@ fn a_step_does_not_allocate() {
             include_str!("../models/counters-shared.rad"),
         ),
     ];
+    let disciplined = "mutex m; int x guarded_by m, mine[2] thread_local; int owner, buffer;
+        exclusive buffer when (owner == tid);
+        struct Node { mutex guard; int v guarded_by guard; }; Node* n;
+        void worker() {
+            while (true) {
+                lock(m); x = 1 - x; unlock(m);
+                mine[tid] = 1 - mine[tid];
+                if (owner == tid) { buffer = 1 - buffer; owner = 1 - tid; }
+                Node* a = new Node; a->v = 1; n = a;
+            }
+        }
+        run worker()[2];";
+    let models = models.into_iter().chain([("disciplined", disciplined)]);
     for (name, text) in models {
         let mut walk = Walk::new(name, text);
         let warm_up = walk.run();

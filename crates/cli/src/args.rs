@@ -8,10 +8,11 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use raddle_explore::Order;
 use raddle_explore::interior::Completion;
+use raddle_explore::reductions::cartesian::CycleTest;
 use raddle_machine::Granularity;
 
 pub(crate) use values::{PropertyArg, goals_wanted, properties};
-use values::{count, duration, property, size};
+use values::{count, duration, property, size, workers};
 
 /// Checks multithreaded programs: explores their schedules, and shows what can go wrong.
 #[derive(Parser, Debug)]
@@ -44,8 +45,8 @@ pub(crate) struct Check {
     /// The program (`-` reads standard input).
     pub(crate) file: PathBuf,
 
-    /// The reduction to search with: auto, full, optimistic, transactions, ... `auto` chooses
-    /// by the properties, and says what it chose.
+    /// The reduction to search with: auto, full, optimistic, transactions or cartesian. `auto`
+    /// chooses by the properties, and says what it chose.
     #[arg(long, default_value = "auto", value_name = "NAME")]
     pub(crate) reduction: String,
 
@@ -53,6 +54,16 @@ pub(crate) struct Check {
     /// transactions`. [default: scc]
     #[arg(long, value_enum, value_name = "HOW")]
     pub(crate) completion: Option<CompletionArg>,
+
+    /// When a thread counts as going on for ever, with `--reduction cartesian`. [default:
+    /// letter]
+    #[arg(long, value_enum, value_name = "WHICH")]
+    pub(crate) cycle_test: Option<CycleTestArg>,
+
+    /// Search with that many threads at once: breadth-first only, and with reductions that do
+    /// not learn on the way (full, cartesian).
+    #[arg(long, value_name = "N", value_parser = workers)]
+    pub(crate) workers: Option<usize>,
 
     /// The order of the search.
     #[arg(long, value_enum, default_value_t = SearchOrder::Bfs)]
@@ -295,6 +306,23 @@ impl CompletionArg {
             Self::Cpc => Completion::Cpc,
             Self::CpcL19 => Completion::CpcL19,
             Self::None => Completion::None,
+        }
+    }
+}
+
+#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CycleTestArg {
+    /// When it comes to a state that it has been in.
+    Letter,
+    /// One round later, as for the tables in the paper.
+    Paper,
+}
+
+impl CycleTestArg {
+    pub(crate) fn cycle_test(self) -> CycleTest {
+        match self {
+            Self::Letter => CycleTest::ToTheLetter,
+            Self::Paper => CycleTest::AsPublished,
         }
     }
 }

@@ -17,7 +17,7 @@ use raddle_report::json::{self, CheckReport};
 use crate::args::{Check, SelfLoops, goals_wanted, properties};
 use crate::load::{Loaded, load};
 use crate::terminal::{Terminal, complain, print};
-use crate::{Exit, replay};
+use crate::{Exit, reduction, replay};
 use searches::Findings;
 
 pub(crate) use searches::explain;
@@ -151,10 +151,8 @@ fn depth(outcome: &Outcome) -> u64 {
 
 /// Boundary states and all between them, if they were counted.
 fn visited(args: &Check, outcome: &Outcome) -> Option<u64> {
-    let statistics = &outcome.statistics;
-    // Without a reduction there is nothing between them, and nobody counts.
-    args.stats
-        .then(|| statistics.visited_states.max(statistics.states))
+    let visited = || reduction::visited(outcome.reduction, &outcome.statistics);
+    args.stats.then(visited).flatten()
 }
 
 fn first_line(text: &str) -> String {

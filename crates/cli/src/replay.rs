@@ -74,7 +74,22 @@ pub(crate) struct Traced {
 impl Traced {
     /// Starts the execution.
     pub(crate) fn narrator(&self) -> Narrator {
-        Narrator::new(Machine::new(Arc::clone(&self.program), self.granularity))
+        let narrator = |disciplines: bool| {
+            let machine = Machine::new(Arc::clone(&self.program), self.granularity);
+            Narrator::new(machine.with_disciplines(disciplines))
+        };
+        // The trace may come from a check that did not ask for disciplines. Then it may break them,
+        // or not fit a machine that remembers who accesses what.
+        let mut enforcing = narrator(true);
+        let mut keeps_disciplines = || {
+            let mut steps = self.schedule.iter().map(|step| enforcing.step(*step));
+            steps.all(|told| match told {
+                Told::Moved(_) => true,
+                Told::Failed(_, fault) => tell::failure_kind(&fault) != ViolationKind::Discipline,
+                Told::Impossible => false,
+            })
+        };
+        narrator(self.expected.kind == ViolationKind::Discipline || keeps_disciplines())
     }
 }
 

@@ -1,11 +1,9 @@
 //! Violations become stories.
 
-use std::sync::Arc;
-
 use raddle_explore::{Access, Cause, Fault, FaultKind, Property, System, ThreadId, Violation};
 use raddle_lang::Span;
+use raddle_machine::Machine;
 use raddle_machine::narrate::{Narrator, Told};
-use raddle_machine::{Granularity, Machine, Program};
 use raddle_report::json::ViolationKind;
 use raddle_report::story::{Ending, Note, Story};
 
@@ -22,12 +20,8 @@ pub(crate) fn kind(violation: &Violation) -> ViolationKind {
 }
 
 /// Runs the schedule of a violation again, and tells it.
-pub(crate) fn story(
-    program: &Arc<Program>,
-    granularity: Granularity,
-    violation: &Violation,
-) -> Story {
-    let mut narrator = Narrator::new(Machine::new(Arc::clone(program), granularity));
+pub(crate) fn story(machine: Machine, violation: &Violation) -> Story {
+    let mut narrator = Narrator::new(machine);
     let mut steps = Vec::new();
     let mut failed_in = None;
     for &step_move in &violation.schedule {

@@ -52,7 +52,7 @@ pub use replay::{Replayed, canonical_path, replay};
 pub use search::{
     Cause, Inconclusive, Limit, Order, Outcome, Progress, Search, Statistics, Verdict, Violation,
 };
-pub use store::{ExactStore, Inserted, StateId, Store, StoreFull};
+pub use store::{ExactStore, Inserted, ShardedStore, Shards, StateId, Store, StoreFull};
 pub use system::{
     Access, AccessKind, Choice, Fault, FaultKind, Footprint, Guard, Location, Move, Place, Status,
     Step, SyncOp, System, ThreadId, Variable,

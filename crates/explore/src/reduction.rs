@@ -37,8 +37,8 @@ use crate::system::{Access, AccessKind, Fault, Move, Place, System, ThreadId};
 
 /// A way to leave out schedules, or not to.
 ///
-/// An expansion must be a function of the state and of what the reduction has learned:
-/// counterexamples are found again by expanding states a second time. What it
+/// An expansion must be a function of the state, of the properties that the visitor asks for
+/// and of what the reduction has learned, whatever else the visitor answers: counterexamples are found again by expanding states a second time. What it
 /// learns may change its expansions once: then it says that it is
 /// [outdated](Self::is_outdated), and the search starts again.
 pub trait Reduction<S: System> {
@@ -74,7 +74,10 @@ pub trait Reduction<S: System> {
 
     /// Another instance for another worker of the same search, if expansions do not depend
     /// on anything that is learned.
-    fn for_another_worker(&self) -> Option<Box<dyn Reduction<S> + Send>> {
+    fn for_another_worker<'w>(&self) -> Option<Box<dyn Reduction<S> + Send + 'w>>
+    where
+        S: 'w,
+    {
         None
     }
 }
@@ -95,7 +98,8 @@ pub struct Effort {
     /// Boundary states that are there only because an execution could go on for ever
     /// without meeting another.
     pub forced_ends: u64,
-    /// Threads that can go on for ever from here without meeting a boundary state.
+    /// Executions that go on for ever without meeting another boundary state: more than 0 if
+    /// there is one. No successor tells of them.
     pub endless: u64,
     /// Threads that some assumption cuts on the way from here, and that go on elsewhere.
     pub cut_between: u64,

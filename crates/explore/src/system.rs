@@ -179,7 +179,7 @@ impl Access {
 
 /// Everything shared that one step touched, in order. Empty for a local step.
 ///
-/// For a blocked step it is what its guard has read: the step can become enabled
+/// For a blocked step it is what its guard has read, and all are reads: the step can become enabled
 /// only after another thread has written one of these locations.
 pub type Footprint = Vec<Access>;
 
@@ -249,7 +249,7 @@ pub struct Step<State> {
 /// Every worker of a search has its own copy.
 pub trait System {
     /// A state. Cloning with `clone_from` should reuse memory.
-    type State: Clone + Default;
+    type State: Clone + Default + Send;
 
     /// The state in which every execution starts, in canonical form.
     fn initial(&mut self) -> Self::State;
@@ -352,20 +352,22 @@ pub trait System {
         false
     }
 
-    /// Whether the thread has exclusive access to the location by the discipline that the
-    /// program declares for it; nothing if it declares none. Appends what had to be read
-    /// to tell to `reads`, but for the owners of locks.
+    /// Whether the thread may make the access, by the discipline that the program declares
+    /// for what it touches, and nobody else can then make one that conflicts with it; nothing
+    /// if no discipline is declared. Appends what had to be read to tell to `reads`, but for the
+    /// owners of locks.
     ///
     /// A system that declares disciplines also enforces them: a step that breaks one fails,
-    /// unless the thread [owns](Self::owns) the location or all other threads have ended.
+    /// unless nobody but the thread ever knew the location or all other threads have ended.
+    /// What it reads to tell is in the footprint of the step.
     fn declared(
         &mut self,
         state: &Self::State,
         thread: ThreadId,
-        location: Location,
+        access: &Access,
         reads: &mut Footprint,
     ) -> Option<bool> {
-        let _ = (state, thread, location, reads);
+        let _ = (state, thread, access, reads);
         None
     }
 
@@ -381,6 +383,14 @@ pub trait System {
     fn thread_name(&self, state: &Self::State, thread: ThreadId) -> u64 {
         let _ = state;
         u64::from(thread.0)
+    }
+
+    /// Takes over what a copy of this system has collected, such as coverage.
+    fn absorb(&mut self, copy: &Self)
+    where
+        Self: Sized,
+    {
+        let _ = copy;
     }
 
     /// Calls `visit` for every alternative of the thread's next step.

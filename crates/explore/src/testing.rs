@@ -267,7 +267,13 @@ impl System for Counters {
         };
         step.status = match taken {
             Taken::Moved => Status::Moved,
-            Taken::Blocked { assumption } => Status::Blocked { assumption },
+            Taken::Blocked { assumption } => {
+                // Nothing has happened: the lock was only looked at.
+                for access in &mut step.footprint {
+                    access.writes = false;
+                }
+                Status::Blocked { assumption }
+            }
             Taken::Failed(kind, message) => {
                 step.after.threads[thread.index()].failed = true;
                 Status::Failed(Fault {

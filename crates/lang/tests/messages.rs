@@ -124,6 +124,8 @@ cases! {
     main_with_arguments: "void main(int n) { }\n",
     thread_handles: "void f() { }\nvoid main() {\n    int t = spawn f();\n    join(t);\n    join(1);\n    thread u = 3;\n}\n",
     invariants: "int x;\nint f() { return 1; }\ninvariant x++ < 3;\ninvariant f() == 1;\ninvariant y == 1;\ninvariant tid == 0;\nvoid main() { }\n",
+    disciplines_twice: "mutex m;\nint a[3] guarded_by m, b[3], owner;\nexclusive a[i] when (owner == tid);\nexclusive b when (owner == tid);\nexclusive b[i] when (owner == i);\nvoid main() { a[0] = b[0]; }\n",
+    thread_local_field: "struct Account { int balance thread_local; };\nAccount a;\nvoid main() { a.balance = 1; }\n",
     disciplines: "int x guarded_by y;\nint y;\nmutex m, ms[2];\nint a[3] guarded_by ms[];\nint b guarded_by ms[];\nint c guarded_by m thread_local;\nmutex n guarded_by m;\nexclusive z when (tid == 0);\nexclusive a[1] when (tid == 0);\nvoid main() { }\n",
     unused_values: "int x;\nmutex m;\nvoid main() {\n    x;\n    x + 1;\n    try_lock(m);\n    new int;\n}\n",
     functions_as_values: "void f() { }\nint x = f;\nvoid main() {\n    x = f;\n    f = 1;\n    x();\n}\n",

@@ -157,7 +157,13 @@ pub(crate) fn encode(program: &Program, state: &State, bytes: &mut Vec<u8>) {
     let features = &program.features;
     write_all(&state.words[..program.initial.len()], bytes);
     if features.spawn {
-        write(state.threads.len() as i64, bytes);
+        // Whether the first thread has spawned, where children are not counted, is a bit here.
+        let first = state.words[state.threads[0].start as usize + header::CHILDREN];
+        let spawned = !features.numbers_threads && first != 0;
+        write(
+            (state.threads.len() as i64) << 1 | i64::from(spawned),
+            bytes,
+        );
     }
     for thread in 0..state.threads.len() {
         let words = state.thread(thread);
@@ -190,7 +196,9 @@ pub(crate) fn encode(program: &Program, state: &State, bytes: &mut Vec<u8>) {
         write(state.objects.len() as i64, bytes);
         for object in &state.objects {
             write(
-                i64::from(object.length) << 1 | i64::from(object.freed),
+                i64::from(object.length) << 2
+                    | i64::from(object.escaped) << 1
+                    | i64::from(object.freed),
                 bytes,
             );
             write(i64::from(object.layout), bytes);
@@ -210,9 +218,12 @@ pub(crate) fn decode(program: &Program, bytes: &[u8], state: &mut State) {
     state.threads.clear();
     state.objects.clear();
     reader.words(program.initial.len(), &mut state.words);
-    let threads = match features.spawn {
-        true => reader.word() as usize,
-        false => program.hir.starts.len(),
+    let (threads, spawned) = match features.spawn {
+        true => {
+            let combined = reader.word();
+            ((combined >> 1) as usize, combined & 1)
+        }
+        false => (program.hir.starts.len(), 0),
     };
     for position in 0..threads {
         let start = state.words.len();
@@ -226,7 +237,7 @@ pub(crate) fn decode(program: &Program, bytes: &[u8], state: &mut State) {
         };
         let (children, tid) = match features.numbers_threads {
             true => (reader.word(), reader.word()),
-            false => (0, position as i64),
+            false => (if position == 0 { spawned } else { 0 }, position as i64),
         };
         let holds = if features.read_locks {
             reader.word()
@@ -254,7 +265,8 @@ pub(crate) fn decode(program: &Program, bytes: &[u8], state: &mut State) {
         for position in 0..reader.word() as usize {
             let start = state.words.len();
             let combined = reader.word();
-            let (length, freed) = ((combined >> 1) as usize, combined & 1 == 1);
+            let (length, freed) = ((combined >> 2) as usize, combined & 1 == 1);
+            let escaped = combined & 2 != 0;
             let layout = reader.word() as u16;
             if freed {
                 state.words.resize(start + length, 0);
@@ -267,6 +279,7 @@ pub(crate) fn decode(program: &Program, bytes: &[u8], state: &mut State) {
                 name: Name::canonical(position),
                 layout,
                 freed,
+                escaped,
             });
         }
     }

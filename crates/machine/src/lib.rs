@@ -7,8 +7,12 @@
 mod canonical;
 mod choices;
 mod compile;
+pub mod counterexample;
 mod encode;
+mod exclusive;
 mod execute;
+pub mod explain;
+mod local;
 mod machine;
 mod names;
 pub mod narrate;

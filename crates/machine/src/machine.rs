@@ -4,14 +4,15 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use raddle_explore::{
-    Access, AccessKind, Choice, Fault, FaultKind, Footprint, Place, Status, Step, SyncOp, System,
-    ThreadId,
+    Access, AccessKind, Choice, Fault, FaultKind, Footprint, Guard, Location, Place, Status, Step,
+    SyncOp, System, ThreadId, Variable,
 };
 use raddle_lang::Span;
 
 use crate::canonical::{Canonicaliser, Renaming};
 use crate::compile::NO_STATEMENT;
 use crate::encode;
+use crate::exclusive::{self, Breach, Enforcer, Taken};
 use crate::execute::{Execution, Halt, MAX_THREADS, Mode, Scratch};
 use crate::op::Op;
 use crate::program::{Granularity, Program};
@@ -44,19 +45,56 @@ pub struct Machine {
     canonicaliser: Canonicaliser,
     /// For evaluating invariants.
     probe: Step<State>,
+    enforcer: Enforcer,
+    /// What is wrong with the declared disciplines from the start.
+    broken_from_the_start: Option<String>,
 }
 
 impl Machine {
     /// A machine for a program.
     #[must_use]
     pub fn new(program: Arc<Program>, granularity: Granularity) -> Self {
-        Self {
+        let mut machine = Self {
             scratch: Scratch::new(&program),
+            enforcer: Enforcer::new(&program),
             program,
             granularity,
             canonicaliser: Canonicaliser::default(),
             probe: Step::default(),
+            broken_from_the_start: None,
+        };
+        if !machine.program.hir.exclusives.is_empty() {
+            let state = machine.initial();
+            machine.broken_from_the_start = machine.enforcer.broken_in(&machine.program, &state);
         }
+        machine
+    }
+
+    /// Whether steps that break a declared discipline fail. They do unless told otherwise.
+    #[must_use]
+    pub fn with_disciplines(mut self, enforced: bool) -> Self {
+        self.enforcer.enabled = enforced && self.program.rules.are_there();
+        self
+    }
+
+    /// What a variable is called in the program: `x`, `a[2]`, `accounts[0].balance`; `Node.next`
+    /// for a field of heap objects.
+    #[must_use]
+    pub fn variable_name(&self, variable: Variable) -> String {
+        self.program.variable_name(variable)
+    }
+
+    /// What a lock is called in the program: `m`, `locks[1]`; `this.guard` for a lock in the same heap
+    /// object as what it protects, `thread worker` for the pseudo lock of a thread.
+    #[must_use]
+    pub fn guard_name(&self, guard: Guard) -> String {
+        self.program.guard_name(guard)
+    }
+
+    /// Whether a lock is the pseudo lock of a thread.
+    #[must_use]
+    pub fn is_pseudo_lock(&self, guard: Guard) -> bool {
+        exclusive::is_pseudo_lock(guard)
     }
 
     /// The program that it runs.
@@ -141,7 +179,57 @@ impl Machine {
                 // A failure waits: it is the thread's first step that fails.
                 _ => execution.suspend(),
             }
+            self.scratch.count_coverage();
         }
+    }
+
+    /// How the step that was just made breaks a declared discipline, if it does; otherwise
+    /// what it has claimed is in the state after it.
+    fn breach(
+        &mut self,
+        state: &State,
+        thread: usize,
+        halt: Halt,
+        step: &mut Step<State>,
+    ) -> Option<Breach> {
+        if let Some(message) = &self.broken_from_the_start {
+            return Some(Breach {
+                access: 0,
+                place: Place(state.pc(thread)),
+                message: message.clone(),
+            });
+        }
+        let taken = Taken {
+            before: state,
+            thread,
+            footprint: &step.footprint,
+        };
+        let broken = self.enforcer.broken_by_access(&self.program, &taken);
+        if broken.is_some() || matches!(halt, Halt::Block { .. }) {
+            return broken;
+        }
+        self.enforcer.claim(&self.program, &taken, &mut step.after);
+        match halt {
+            Halt::Pause | Halt::End => {
+                self.enforcer
+                    .broken_by_step(&self.program, &taken, &step.after)
+            }
+            _ => None,
+        }
+    }
+
+    /// The step stops at the access that breaks a discipline, and nothing of it happens.
+    fn fail(&mut self, state: &State, thread: usize, breach: Breach, step: &mut Step<State>) {
+        step.after.clone_from(state);
+        step.after.fail(thread, breach.place.0);
+        step.footprint.truncate(breach.access + 1);
+        self.scratch.forget_after(breach.access, breach.place);
+        self.scratch.count_coverage();
+        step.status = Status::Failed(Fault {
+            kind: FaultKind::Discipline,
+            place: breach.place,
+            message: breach.message,
+        });
     }
 
     /// What a thread waits for whose next operation is on a global mutex or semaphore that
@@ -229,7 +317,7 @@ impl System for Machine {
         let thread = thread.index();
         step.footprint.clear();
         step.next_choice = None;
-        if matches!(state.phase(thread), Phase::Ended | Phase::Failed) {
+        if state.has_stopped(thread) {
             step.status = Status::Ended;
             return;
         }
@@ -258,6 +346,20 @@ impl System for Machine {
             Halt::Value(_) => unreachable!("a thread is not an expression"),
         }
         step.next_choice = self.scratch.choices.next();
+        if self.enforcer.enabled {
+            let breach = self.breach(state, thread, halt, step);
+            let broken = breach.is_some();
+            if let Some(breach) = breach {
+                self.fail(state, thread, breach, step);
+            }
+            step.footprint.append(&mut self.enforcer.looks);
+            if broken {
+                return;
+            }
+        }
+        if !matches!(halt, Halt::Block { .. }) {
+            self.scratch.count_coverage();
+        }
         step.status = match halt {
             Halt::Pause | Halt::End => Status::Moved,
             Halt::Block { assumption } => {
@@ -272,6 +374,11 @@ impl System for Machine {
         let spawned = state.threads.len()..step.after.threads.len();
         if !spawned.is_empty() && !matches!(halt, Halt::Block { .. }) {
             self.prologues(&mut step.after, spawned);
+        }
+        if self.enforcer.enabled && self.program.rules.are_on_heap() {
+            let threads_before = state.threads.len();
+            self.enforcer
+                .note_escapes(&self.program, threads_before, &mut step.after);
         }
     }
 
@@ -302,6 +409,8 @@ impl System for Machine {
             let mut execution = Execution::of_expression(
                 &self.program,
                 &mut self.probe.after,
+                None,
+                &[],
                 pc,
                 reads,
                 &mut self.scratch,
@@ -325,12 +434,51 @@ impl System for Machine {
         broken
     }
 
+    fn absorb(&mut self, copy: &Self) {
+        let covered = self.scratch.covered.iter_mut();
+        for (mine, other) in covered.zip(&copy.scratch.covered) {
+            *mine |= other;
+        }
+    }
+
     fn place(&self, state: &State, thread: ThreadId) -> Place {
         Place(state.pc(thread.index()))
     }
 
     fn ended(&self, state: &State, thread: ThreadId) -> bool {
-        matches!(state.phase(thread.index()), Phase::Ended | Phase::Failed)
+        state.has_stopped(thread.index())
+    }
+
+    fn variable(&self, state: &State, location: Location) -> Variable {
+        exclusive::variable(&self.program, state, location)
+    }
+
+    fn guards(&self, state: &State, thread: ThreadId, access: &Access, guards: &mut Vec<Guard>) {
+        exclusive::guards(&self.program, state, thread.index(), access, guards);
+    }
+
+    fn holds(&self, state: &State, thread: ThreadId, lock: Location) -> bool {
+        exclusive::holds(&self.program, state, thread.index(), lock)
+    }
+
+    fn held_locks(&self, state: &State, thread: ThreadId, locks: &mut Vec<Location>) {
+        exclusive::held_locks(&self.program, state, thread.index(), locks);
+    }
+
+    fn owns(&mut self, state: &State, thread: ThreadId, location: Location) -> bool {
+        self.enforcer
+            .owns(&self.program, state, thread.index(), location)
+    }
+
+    fn declared(
+        &mut self,
+        state: &State,
+        thread: ThreadId,
+        access: &Access,
+        reads: &mut Footprint,
+    ) -> Option<bool> {
+        self.enforcer
+            .declared(&self.program, state, thread.index(), access, reads)
     }
 
     fn can_be_joined(&self, state: &State, thread: ThreadId) -> bool {

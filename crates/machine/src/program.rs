@@ -3,6 +3,7 @@
 use raddle_explore::Place;
 use raddle_lang::{Source, Span, hir};
 
+use crate::exclusive::{Locks, Rules};
 use crate::op::{ChannelShape, Op, Pc, Reg};
 
 /// How much one step may do.
@@ -38,7 +39,7 @@ pub struct Program {
     pub(crate) ranges: Vec<(i64, i64)>,
     pub(crate) messages: Vec<String>,
     pub(crate) invariants: Vec<Pc>,
-    /// The initial words of the globals.
+    /// The initial words of the globals, and the ghost words of the rules behind them.
     pub(crate) initial: Vec<i64>,
     /// Whether accesses to a global slot are atomic.
     pub(crate) atomic_slots: Vec<bool>,
@@ -48,6 +49,8 @@ pub struct Program {
     pub(crate) layouts: Vec<Layout>,
     pub(crate) features: Features,
     pub(crate) stops: Stops,
+    pub(crate) locks: Locks,
+    pub(crate) rules: Rules,
     pub(crate) source: Source,
     pub(crate) hir: hir::Program,
 }
@@ -179,6 +182,12 @@ impl Program {
         self.functions[..after]
             .last()
             .filter(|function| pc < function.end)
+    }
+
+    /// The number of the function that an instruction of a thread belongs to.
+    pub(crate) fn function_index(&self, pc: Pc) -> usize {
+        let after = (self.functions).partition_point(|function| function.entry <= pc);
+        after.saturating_sub(1)
     }
 
     /// The `Exit` of the function that an instruction belongs to.

@@ -49,6 +49,9 @@ pub(crate) struct Object {
     /// Which of the program's layouts its elements have.
     pub(crate) layout: u16,
     pub(crate) freed: bool,
+    /// Whether others than its maker have ever known it; kept only where a discipline depends
+    /// on it.
+    pub(crate) escaped: bool,
 }
 
 /// The words at the beginning of a thread; its read holds and its frames follow.
@@ -59,7 +62,8 @@ pub(crate) mod header {
     pub(crate) const PHASE: usize = 1;
     /// The thread that spawned it, or null.
     pub(crate) const PARENT: usize = 2;
-    /// How many threads it has spawned; counted only where it matters.
+    /// How many threads it has spawned; counted only where it matters. Where thread numbers do
+    /// not, the only thread of a program still remembers whether it has spawned any.
     pub(crate) const CHILDREN: usize = 3;
     /// Its number.
     pub(crate) const TID: usize = 4;
@@ -155,6 +159,20 @@ impl State {
         Name::fresh(maker, count.map_or(0, |name| name.count() + 1))
     }
 
+    /// Stops a thread for good where its discipline was broken.
+    pub(crate) fn fail(&mut self, thread: usize, pc: Pc) {
+        let holds = self.read_holds(thread).len();
+        self.resize_thread(thread, header::LENGTH + holds);
+        let words = self.thread_mut(thread);
+        words[header::PC] = i64::from(pc);
+        words[header::PHASE] = Phase::Failed as i64;
+    }
+
+    /// Whether a thread has ended or failed.
+    pub(crate) fn has_stopped(&self, thread: usize) -> bool {
+        matches!(self.phase(thread), Phase::Ended | Phase::Failed)
+    }
+
     /// Makes a thread's part of the words longer or shorter, at its end.
     pub(crate) fn resize_thread(&mut self, thread: usize, length: usize) {
         let block = self.threads[thread];
@@ -212,6 +230,7 @@ impl State {
             name,
             layout,
             freed: false,
+            escaped: false,
         });
     }
 }

@@ -101,6 +101,15 @@ pub(crate) fn location(reference: i64) -> Location {
     }
 }
 
+/// What a shared location is.
+pub(crate) fn at(location: Location) -> Reference {
+    let word = location.0 as i64;
+    match is_renamable(word) {
+        true => Reference::of(word),
+        false => Reference::Global(word as usize),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

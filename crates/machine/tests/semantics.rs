@@ -442,7 +442,7 @@ fn threads() {
         (
             "void w() { } void main() { while (true) { thread t = spawn w(); join(t); } }",
             &[],
-            3,
+            4,
         ),
     ]);
 }

@@ -125,7 +125,7 @@ fn synchronisation_is_one_step() {
             "Release w4",
             "Send w6",
             "Receive w6",
-            "Try r6",
+            "Poll r6",
             "Try w0",
             "Try r0",
             "Notify r9",

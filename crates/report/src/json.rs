@@ -21,7 +21,7 @@ pub use trace_file::{
 pub use violation::{Remark, Trace, TraceStep, Violation, ViolationKind};
 
 /// A value as indented JSON with a newline at the end.
-fn pretty(value: &impl serde::Serialize) -> String {
+pub(crate) fn pretty(value: &impl serde::Serialize) -> String {
     let mut text = serde_json::to_string_pretty(value)
         .expect("no map has keys other than strings, and nothing else can fail");
     text.push('\n');

@@ -65,6 +65,15 @@ pub(super) fn count(text: &str) -> Result<u64, String> {
     number(digits, factor)
 }
 
+/// A number of threads.
+pub(super) fn workers(text: &str) -> Result<usize, String> {
+    const MOST: usize = 1024;
+    match text.parse() {
+        Ok(workers @ 1..=MOST) => Ok(workers),
+        _ => Err(format!("a number from 1 to {MOST} is needed")),
+    }
+}
+
 /// A number of bytes, also as `512K`, `512M`, `4G`.
 pub(super) fn size(text: &str) -> Result<u64, String> {
     let units = [

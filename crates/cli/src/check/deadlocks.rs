@@ -1,7 +1,7 @@
 //! What is known about deadlocks that were not looked for, in words.
 
+use raddle_explore::Place;
 use raddle_explore::lock_order::{Deadlocks, PossibleDeadlock, Taken};
-use raddle_explore::{Place, Variable};
 use raddle_machine::Machine;
 use raddle_machine::narrate::Narrator;
 use raddle_report::json::{self, PossibleDeadlockKind};
@@ -47,7 +47,10 @@ impl Reasons {
                 },
                 PossibleDeadlock::EndsHolding { lock, place } => Reason {
                     kind: PossibleDeadlockKind::End,
-                    what: format!("a thread can end while it holds {}", name(machine, *lock)),
+                    what: format!(
+                        "a thread can end while it holds {}",
+                        machine.variable_name(*lock)
+                    ),
                     details: Vec::new(),
                     places: vec![spot(*place)],
                 },
@@ -103,7 +106,10 @@ impl Reason {
 }
 
 fn held_and(taken: &Taken, machine: &Machine) -> String {
-    let (new, held) = (name(machine, taken.taken), name(machine, taken.held));
+    let (new, held) = (
+        machine.variable_name(taken.taken),
+        machine.variable_name(taken.held),
+    );
     match new == held {
         true => format!("{new} while it is held already"),
         false => format!("{new} while {held} is held"),
@@ -114,16 +120,11 @@ fn short(spot: &Spot) -> String {
     format!("{}:{}", spot.file, spot.line)
 }
 
-/// What a lock is called. (To be replaced by the name that the machine gives it.)
-fn name(_: &Machine, lock: Variable) -> String {
-    format!("lock {}", lock.0)
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
-    use raddle_explore::{System, ThreadId};
+    use raddle_explore::{System, ThreadId, Variable};
     use raddle_lang::Source;
     use raddle_machine::Granularity;
 
@@ -153,7 +154,7 @@ mod tests {
             reasons.first(),
             "locks are taken in a circle (a.rad:2, a.rad:3)"
         );
-        let (a, b) = (name(&machine, a), name(&machine, b));
+        let (a, b) = (machine.variable_name(a), machine.variable_name(b));
         assert_eq!(
             reasons.list[0].lines(),
             [

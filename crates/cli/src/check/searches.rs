@@ -161,13 +161,12 @@ pub(super) fn explore(
         runs.push(runner.run(by, only_deadlocks).1);
     }
 
-    let granularity = args.step.granularity.granularity();
     let violations = runs.iter().flat_map(|run| &run.violations);
     let mut stories: Vec<_> = violations
         .map(|violation| {
             (
                 tell::kind(violation),
-                tell::story(program, granularity, violation),
+                tell::story(runner.machine(), violation),
             )
         })
         .collect();
@@ -224,11 +223,19 @@ struct Runner<'a> {
 }
 
 impl Runner<'_> {
+    /// A machine that has made no step. All searches have the same, so that every schedule
+    /// fits every machine.
+    fn machine(&self) -> Machine {
+        let granularity = self.args.step.granularity.granularity();
+        let asked = properties(&self.args.asked.property);
+        Machine::new(Arc::clone(self.program), granularity)
+            .with_disciplines(asked.contains(Property::Discipline))
+    }
+
     /// Searches with a reduction for violations of the properties.
     fn run(&self, name: &str, properties: PropertySet) -> (Machine, Outcome) {
         let args = self.args;
-        let granularity = args.step.granularity.granularity();
-        let mut machine = Machine::new(Arc::clone(self.program), granularity);
+        let mut machine = self.machine();
         let mut reduction = reduction::by_name(name).expect("the strategy knows its names");
         if args.stats {
             reduction.count_visited();
@@ -240,6 +247,9 @@ impl Runner<'_> {
             .cancel(Arc::clone(&self.cancel));
         if args.all {
             search = search.collect_all();
+        }
+        if let Some(workers) = args.workers {
+            search = search.workers(workers);
         }
         if let Some(states) = args.limits.max_states {
             search = search.max_states(states);

@@ -2,6 +2,7 @@
 
 use raddle_explore::interior::Completion;
 use raddle_explore::reductions::auto::{self, Plan};
+use raddle_explore::reductions::cartesian::CycleTest;
 use raddle_explore::{PropertySet, reductions};
 use raddle_machine::Machine;
 
@@ -59,11 +60,18 @@ pub(super) fn strategy(args: &Check) -> Result<Strategy, String> {
 
 /// The name of the reduction, with its options.
 fn named(args: &Check) -> Result<String, String> {
-    match args.completion {
-        None => Ok(args.reduction.clone()),
-        Some(completion) if args.reduction == reduction::transactions(Completion::default()) => {
-            Ok(reduction::transactions(completion.completion()).into())
+    let name = args.reduction.as_str();
+    let is_transactions = name == reduction::transactions(Completion::default());
+    let is_cartesian = name == reduction::cartesian(CycleTest::default());
+    match (args.completion, args.cycle_test) {
+        (Some(_), _) if !is_transactions => {
+            Err("`--completion` is an option of `--reduction transactions`".into())
         }
-        Some(_) => Err("`--completion` is an option of `--reduction transactions`".into()),
+        (_, Some(_)) if !is_cartesian => {
+            Err("`--cycle-test` is an option of `--reduction cartesian`".into())
+        }
+        (Some(completion), _) => Ok(reduction::transactions(completion.completion()).into()),
+        (None, Some(cycle_test)) => Ok(reduction::cartesian(cycle_test.cycle_test()).into()),
+        (None, None) => Ok(name.into()),
     }
 }

@@ -170,15 +170,17 @@ fn time(args: &Check, outcome: &Outcome) -> String {
 
 fn statistics_table(args: &Check, outcome: &Outcome) -> String {
     let statistics = &outcome.statistics;
-    let visited = visited(args, outcome).unwrap_or(statistics.states);
+    let visited = visited(args, outcome);
+    let interior = visited.map(|visited| visited - statistics.states);
+    let if_counted = |count: Option<u64>| count.map_or_else(|| "not counted".into(), number);
     let per_state = statistics.memory_bytes / statistics.states.max(1);
     let seconds = statistics.elapsed.as_secs_f64().max(1e-9);
     let per_second = |count: u64| number((count as f64 / seconds) as u64);
     key_values(&[
         ("states", number(statistics.states)),
         ("transitions", number(transitions(args, outcome))),
-        ("visited states", number(visited)),
-        ("interior states", number(visited - statistics.states)),
+        ("visited states", if_counted(visited)),
+        ("interior states", if_counted(interior)),
         ("forced ends", number(statistics.forced_ends)),
         ("endless threads", number(statistics.endless)),
         ("rounds", number(statistics.rounds)),

@@ -48,7 +48,7 @@ impl Compared {
                 label(row),
                 number(statistics.states),
                 number(statistics.transitions),
-                number(row.interior_states()),
+                row.interior_states().map_or_else(|| "-".into(), number),
                 number(statistics.forced_ends),
                 number(statistics.rounds),
                 if ascii { time.replace('µ', "u") } else { time },
@@ -136,7 +136,8 @@ impl Compared {
                 row.sound.to_string(),
                 statistics.states.to_string(),
                 statistics.transitions.to_string(),
-                row.interior_states().to_string(),
+                row.interior_states()
+                    .map_or_else(String::new, |count| count.to_string()),
                 statistics.forced_ends.to_string(),
                 statistics.rounds.to_string(),
                 statistics.elapsed.as_secs_f64().to_string(),

@@ -33,11 +33,10 @@ pub(super) struct Row {
 }
 
 impl Row {
-    /// States between those that were stored.
-    pub(super) fn interior_states(&self) -> u64 {
-        let statistics = &self.statistics;
-        // Without a reduction there are none, and nobody counts.
-        statistics.visited_states.saturating_sub(statistics.states)
+    /// States between those that were stored, if the reduction counts them.
+    pub(super) fn interior_states(&self) -> Option<u64> {
+        let visited = reduction::visited(self.reduction, &self.statistics)?;
+        Some(visited - self.statistics.states)
     }
 }
 
@@ -65,7 +64,8 @@ pub(super) fn run(
     let checked = asked.minus(not_checked);
 
     let granularity = args.step.granularity.granularity();
-    let mut machine = Machine::new(Arc::clone(program), granularity);
+    let mut machine = Machine::new(Arc::clone(program), granularity)
+        .with_disciplines(asked.contains(Property::Discipline));
     let mut line = ProgressLine::about(name, terminal);
     let mut search = Search::new()
         .order(args.search.order())

@@ -95,6 +95,37 @@ fn all_violations_are_found_on_request() {
 }
 
 #[test]
+fn disciplines_are_not_checked_unless_asked_for() {
+    let program = "mutex m; int x guarded_by m, y thread_local;
+        void w() { x = 1; y = y + 1; assert(y < 2); } run w()[2];";
+    raddle_reading(&["check", "-"], program).exits(1).says(&[
+        "would write x",
+        "`x` is guarded by `m`, which the thread does not hold",
+    ]);
+    let folder = Folder::new("disciplines");
+    let path = folder.write("p.rad", program);
+    let trace = folder.path("trace.json");
+    for (property, message) in [
+        ("discipline", "guarded by"),
+        ("assertion", "assertion failed"),
+    ] {
+        let arguments = [
+            "check",
+            &path,
+            "--property",
+            property,
+            "--trace",
+            &trace,
+            "-q",
+        ];
+        let _ = std::fs::remove_file(&trace);
+        raddle(&arguments).exits(1).says(&[message]);
+        raddle(&["replay", "-q", &trace]).exits(1).says(&[message]);
+    }
+    raddle_reading(&["check", "-", "--property", "runtime"], program).exits(0);
+}
+
+#[test]
 fn only_the_properties_that_are_asked_for_are_checked() {
     let program = "int x; mutex m;
         void a() { x = 1; lock(m); lock(m); }

@@ -6,13 +6,15 @@ const IGNORING: &str = "corpus/papers/cpc-figure-1-ignoring.rad";
 const PETERSON: &str = "corpus/classics/peterson.rad";
 
 /// The sound reductions that must be there, and the unsound one.
-const REDUCTIONS: [&str; 7] = [
+const REDUCTIONS: [&str; 9] = [
     "full",
     "optimistic",
     "transactions",
     "transactions-cycle",
     "transactions-cpc",
     "transactions-cpc-l19",
+    "cartesian",
+    "cartesian-paper",
     "transactions-none",
 ];
 

@@ -84,6 +84,7 @@ fn kinds_of_violations_are_named() {
     let goal = "int x; void main() { if (x == 1) reach; }";
     let race = "int x; void w() { x = 1; } run w()[2];";
     let deadlock = "mutex m; void main() { lock(m); lock(m); }";
+    let discipline = "mutex m; int x guarded_by m; void w() { x = 1; } run w()[2];";
     let runtime = "int x; void main() { x = 1 / x; }";
     for (program, property, kind) in [
         (invariant, "invariant", "invariant"),
@@ -91,6 +92,7 @@ fn kinds_of_violations_are_named() {
         (race, "race", "race"),
         (deadlock, "deadlock", "deadlock"),
         (runtime, "runtime", "runtime"),
+        (discipline, "discipline", "discipline"),
     ] {
         let arguments = ["check", "-", "--format", "json", "--property", property];
         let report = raddle_reading(&arguments, program).exits(1).json();

@@ -193,6 +193,47 @@ fn completions_are_an_option_of_transactions() {
 }
 
 #[test]
+fn cycle_tests_are_an_option_of_cartesian_reduction() {
+    for (test, name) in [("letter", "cartesian"), ("paper", "cartesian-paper")] {
+        let said = check(&["--reduction", "cartesian", "--cycle-test", test], FREE);
+        said.exits(0).says(&[&format!("({name}, bfs)")]);
+    }
+    check(&["--reduction", "full", "--cycle-test", "paper"], FREE)
+        .exits(2)
+        .complains(&["an option of `--reduction cartesian`"]);
+}
+
+#[test]
+fn several_workers_find_the_same() {
+    let program = "corpus/classics/bakery-2.rad";
+    for reduction in ["full", "cartesian", "auto"] {
+        let states = |workers| {
+            let check = ["check", program, "--reduction", reduction];
+            let options = ["--workers", workers, "--format", "json"];
+            let report = raddle(&[&check[..], &options].concat()).exits(0).json();
+            (report["states"].clone(), report["unreached"].clone())
+        };
+        assert_eq!(states("1"), states("3"), "{reduction}");
+    }
+    for bad in ["0", "x", "100000"] {
+        check(&["--workers", bad], FREE)
+            .exits(2)
+            .complains(&["a number from 1 to 1024"]);
+    }
+}
+
+#[test]
+fn a_circle_of_locks_is_shown() {
+    check(&["--reduction", "transactions"], CIRCLE)
+        .exits(0)
+        .says(&[
+            "there may be one, because\n    locks are taken in a circle:\n",
+            "b while a is held (<stdin>:2)\n",
+            "a while b is held (<stdin>:3)\n",
+        ]);
+}
+
+#[test]
 fn statistics_are_about_every_search() {
     let numbers = [
         "visited states",

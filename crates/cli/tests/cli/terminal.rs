@@ -61,6 +61,8 @@ fn help_mentions_the_options() {
             &[
                 "--reduction",
                 "--completion",
+                "--cycle-test",
+                "--workers",
                 "--search",
                 "--granularity",
                 "--property",

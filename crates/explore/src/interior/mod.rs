@@ -70,11 +70,27 @@ pub(crate) struct Start {
 
 /// What is told about the steps of a macro-step, for explanations.
 pub trait Watch<S: System> {
+    /// A search begins; what was told before was only to learn.
+    fn begin_round(&mut self);
+
     /// A step of a thread that was taken, and how it commutes.
     fn step(&mut self, system: &S, before: &S::State, thread: ThreadId, event: StepEvent<'_, S>);
 
-    /// A macro-step of a thread ends in a state.
-    fn end(&mut self, system: &S, state: &S::State, thread: ThreadId, forced: bool);
+    /// A macro-step of a thread ends, whose last step leads from one state to another. The
+    /// states are not in canonical form.
+    fn end(&mut self, system: &S, last: LastStep<'_, S>);
+}
+
+/// The end of a macro-step.
+pub struct LastStep<'e, S: System> {
+    /// Whose it was.
+    pub thread: ThreadId,
+    /// The state before its last step.
+    pub before: &'e S::State,
+    /// The state in which it ends.
+    pub after: &'e S::State,
+    /// Whether it ends only because it would never end of itself.
+    pub forced: bool,
 }
 
 /// A step inside a macro-step.
@@ -161,6 +177,11 @@ enum Outlook {
     End,
 }
 
+/// How many states a macro-step of one thread may go through. Beyond that it is ended by force,
+/// which is always sound: a thread that counts for ever by itself would never come to a state
+/// that is stored, and no limit of the search would see it.
+const MOST_STATES_OF_A_RUN: usize = 4096;
+
 /// How often the visitor is asked whether to stop.
 const STEPS_BETWEEN_QUESTIONS: u64 = 256;
 
@@ -171,6 +192,9 @@ impl<S: System> Interior<S> {
     }
 
     pub(crate) fn begin_round(&mut self) {
+        if let Some(watch) = &mut self.watch {
+            watch.begin_round();
+        }
         if self.visited.is_some() {
             self.visited = Some(ExactStore::new());
         }
@@ -263,6 +287,7 @@ impl<S: System> Interior<S> {
                     run.effort.ended_steps += u64::from(first);
                     // Before its commit too: an ended thread has nothing to put off.
                     if !first && phase {
+                        self.tell_end(system, run.thread, self.depth - 1, false);
                         self.end_at(system, run, node, false);
                     }
                     return;
@@ -318,6 +343,7 @@ impl<S: System> Interior<S> {
             }
             match self.outlook(system, run) {
                 Outlook::End => {
+                    self.tell_end(system, run.thread, self.depth - 1, false);
                     self.depth -= 1;
                     self.graph.end(successor);
                     self.end_at(system, run, successor, false);
@@ -351,9 +377,26 @@ impl<S: System> Interior<S> {
         // Nodes and states are numbered alike.
         let (known, inserted) = self.table.insert(&self.bytes);
         if inserted == Inserted::New {
-            return Some(self.graph.add(node, choice, phase, mover.right));
+            let new = self.graph.add(node, choice, phase, mover.right);
+            if self.graph.nodes.len() <= MOST_STATES_OF_A_RUN {
+                return Some(new);
+            }
+            self.graph.end(new);
+            self.end_at(system, run, new, true);
+            return None;
         }
         run.start.endless |= self.graph.nodes[known as usize].on_stack;
+        if let Some(watch) = &mut self.watch
+            && self.graph.nodes[known as usize].xend
+        {
+            let last = LastStep {
+                thread: run.thread,
+                before: &self.frames[self.depth - 1].state,
+                after: &self.step.after,
+                forced: false,
+            };
+            watch.end(system, last);
+        }
         let completion = run.shape.completion();
         if let Some(late) = self.graph.meet(completion, node, known, mover.right) {
             self.end_at(system, run, late, true);
@@ -411,7 +454,23 @@ impl<S: System> Interior<S> {
         self.depth -= 1;
         let node = self.frames[self.depth].node;
         if self.graph.pop(run.shape.completion(), node) {
+            self.tell_end(system, run.thread, self.depth, true);
             self.end_at(system, run, node, true);
+        }
+    }
+
+    /// Tells who watches about the end of a macro-step in the state of a frame.
+    fn tell_end(&mut self, system: &S, thread: ThreadId, frame: usize, forced: bool) {
+        if let Some(watch) = &mut self.watch
+            && frame > 0
+        {
+            let last = LastStep {
+                thread,
+                before: &self.frames[frame - 1].state,
+                after: &self.frames[frame].state,
+                forced,
+            };
+            watch.end(system, last);
         }
     }
 
@@ -422,9 +481,6 @@ impl<S: System> Interior<S> {
         let path = path_to(&self.graph, run.thread, node, None);
         let bytes = self.table.get(node);
         system.decode(&bytes[..bytes.len() - 1], &mut self.canonical);
-        if let Some(watch) = &mut self.watch {
-            watch.end(system, &self.canonical, run.thread, forced);
-        }
         run.visitor.successor(system, &path, &self.canonical);
     }
 }

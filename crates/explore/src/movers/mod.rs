@@ -228,8 +228,8 @@ impl Movers {
             };
         }
         self.reads.clear();
-        if let Some(exclusive) = system.declared(state, thread, location, &mut self.reads) {
-            let exclusive_after = system.declared(after, thread, location, &mut self.reads);
+        if let Some(exclusive) = system.declared(state, thread, access, &mut self.reads) {
+            let exclusive_after = system.declared(after, thread, access, &mut self.reads);
             self.observe_reads(system, state);
             return match exclusive {
                 true => Mover {
@@ -285,7 +285,7 @@ impl Movers {
                 continue;
             }
             self.reads.clear();
-            let declared = system.declared(state, thread, access.location, &mut self.reads);
+            let declared = system.declared(state, thread, access, &mut self.reads);
             match declared {
                 Some(true) => self.observe_reads(system, state),
                 Some(false) => {

@@ -134,6 +134,8 @@ pub struct Protection {
     /// The locks that were held at each place; kept only for explanations.
     places: Option<HashMap<(Variable, Place), Locks>>,
     alone: bool,
+    /// The same for declared disciplines, for ever.
+    alone_as_declared: bool,
     outdated: bool,
     /// Whether accesses are not taken note of; only for a mutation.
     looks_away: bool,
@@ -156,7 +158,8 @@ impl Protection {
     /// A new round begins with what is known now.
     pub fn begin_round(&mut self) {
         self.outdated = false;
-        self.alone = self.variables.values().any(Seen::relies_on_being_alone);
+        let inferred = || self.variables.values().any(Seen::relies_on_being_alone);
+        self.alone = self.alone_as_declared || inferred();
         for seen in self.variables.values_mut() {
             seen.used = false;
         }
@@ -173,9 +176,11 @@ impl Protection {
         self.alone && Repair::LastThreadSeesOthersEnd.is_on()
     }
 
+    /// Takes note of an access that a declared discipline forbids unless its thread is alone.
     pub(super) fn rely_on_being_alone(&mut self) {
         self.outdated |= !self.alone;
         self.alone = true;
+        self.alone_as_declared = true;
     }
 
     /// Takes note of an access by a thread in a state, and says whether it is exclusive.

@@ -111,4 +111,11 @@ impl<S: System> Reduction<S> for Full<S> {
         }
         effort
     }
+
+    fn for_another_worker<'w>(&self) -> Option<Box<dyn Reduction<S> + Send + 'w>>
+    where
+        S: 'w,
+    {
+        Some(Box::new(Self::default()))
+    }
 }

@@ -3,6 +3,7 @@
 //! A new reduction is a new file here, a `mod` line, and a line in [`all`].
 
 pub mod auto;
+pub mod cartesian;
 pub mod full;
 pub mod optimistic;
 pub mod transactions;
@@ -23,6 +24,7 @@ pub fn all<'s, S: System + 's>() -> Vec<Box<dyn Reduction<S> + 's>> {
         Box::new(Transactions::with_completion(Completion::Cycle)),
         Box::new(Transactions::with_completion(Completion::Cpc)),
         Box::new(Transactions::with_completion(Completion::CpcL19)),
+        Box::new(cartesian::Cartesian::default()),
     ]
 }
 

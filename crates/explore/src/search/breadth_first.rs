@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::worklist::{Edge, Hop, NOBODY, Rank, Visit, Worklist, trail_of};
+use super::worklist::{Edge, Hop, NOBODY, Rank, Trails, Visit, Worklist, trail_of};
 use crate::store::{BlockVec, Inserted, StateId, StoreFull};
 
 pub(super) struct BreadthFirst {
@@ -32,9 +32,9 @@ impl BreadthFirst {
 impl Worklist for BreadthFirst {
     const TRACKS_THREADS: bool = false;
 
-    fn start(&mut self, _root: StateId) -> Result<(), StoreFull> {
+    fn start(&mut self, root: StateId) -> Result<u32, StoreFull> {
         self.parents.push(NOBODY);
-        Ok(())
+        Ok(root.0)
     }
 
     fn next(&mut self) -> Option<Visit> {
@@ -74,16 +74,16 @@ impl Worklist for BreadthFirst {
         next.rank > first_found
     }
 
-    fn level(&self, depth: usize) -> Option<Range<u32>> {
-        let begins = |depth| match self.levels.get(depth) {
-            Some(&start) => Some(start),
-            // The level that is being found now.
-            None => (depth == self.levels.len()).then_some(self.level_end),
-        };
-        let end = begins(depth + 1).unwrap_or(self.parents.len() as u32);
-        Some(begins(depth)?..end)
+    fn waiting(&self) -> usize {
+        self.parents.len() - self.next as usize
     }
 
+    fn memory_bytes(&self) -> usize {
+        self.parents.memory_bytes() + self.levels.capacity() * size_of::<u32>()
+    }
+}
+
+impl Trails for BreadthFirst {
     fn trail(&self, node: u32) -> Vec<Hop> {
         trail_of(node, |node| {
             let hop = Hop {
@@ -94,11 +94,13 @@ impl Worklist for BreadthFirst {
         })
     }
 
-    fn waiting(&self) -> usize {
-        self.parents.len() - self.next as usize
-    }
-
-    fn memory_bytes(&self) -> usize {
-        self.parents.memory_bytes() + self.levels.capacity() * size_of::<u32>()
+    fn level(&self, depth: usize) -> Option<Range<u32>> {
+        let begins = |depth| match self.levels.get(depth) {
+            Some(&start) => Some(start),
+            // The level that is being found now.
+            None => (depth == self.levels.len()).then_some(self.level_end),
+        };
+        let end = begins(depth + 1).unwrap_or(self.parents.len() as u32);
+        Some(begins(depth)?..end)
     }
 }

@@ -4,20 +4,20 @@ use super::findings::Finding;
 use super::outcome::Violation;
 use super::space::Space;
 use super::straighten::{Straightened, Straightener};
-use super::worklist::{Hop, Worklist};
+use super::worklist::{Hop, Trails};
 use crate::replay::{legs, replay};
 use crate::store::Store;
 use crate::system::{Move, System};
 
 /// Makes a violation of a finding: the candidate with the fewest switches where that
 /// can be told, or else the first.
-pub(super) fn violation<S: System, St: Store, W: Worklist>(
+pub(super) fn violation<S: System, St: Store>(
     space: &mut Space<'_, S, St>,
-    worklist: &W,
+    trails: &impl Trails,
     mut finding: Finding,
     straightener: &mut Straightener<'_>,
 ) -> Violation {
-    let straightened = straightener.straighten(space, worklist, &finding);
+    let straightened = straightener.straighten(space, trails, &finding);
     let (candidate, schedule) = match straightened {
         Some(Straightened {
             candidate,
@@ -25,7 +25,7 @@ pub(super) fn violation<S: System, St: Store, W: Worklist>(
         }) => (finding.candidates.swap_remove(candidate), schedule),
         None => {
             let candidate = finding.candidates.swap_remove(0);
-            let mut schedule = schedule_along(space, &worklist.trail(candidate.node));
+            let mut schedule = schedule_along(space, &trails.trail(candidate.node));
             schedule.extend_from_slice(&candidate.path);
             (candidate, schedule)
         }

@@ -2,7 +2,7 @@
 //!
 //! Counterexamples are long, and found early when there are many.
 
-use super::worklist::{Edge, Hop, NOBODY, Rank, Visit, Worklist, trail_of};
+use super::worklist::{Edge, Hop, NOBODY, Rank, Trails, Visit, Worklist, trail_of};
 use crate::store::{BlockVec, Inserted, StateId, StoreFull};
 
 pub(super) struct DepthFirst {
@@ -24,10 +24,10 @@ impl DepthFirst {
 impl Worklist for DepthFirst {
     const TRACKS_THREADS: bool = false;
 
-    fn start(&mut self, root: StateId) -> Result<(), StoreFull> {
+    fn start(&mut self, root: StateId) -> Result<u32, StoreFull> {
         self.parents.push(NOBODY);
         self.stack.push((root.0, 0));
-        Ok(())
+        Ok(root.0)
     }
 
     fn next(&mut self) -> Option<Visit> {
@@ -57,6 +57,16 @@ impl Worklist for DepthFirst {
         true
     }
 
+    fn waiting(&self) -> usize {
+        self.stack.len()
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.parents.memory_bytes() + self.stack.capacity() * size_of::<(u32, u32)>()
+    }
+}
+
+impl Trails for DepthFirst {
     fn trail(&self, node: u32) -> Vec<Hop> {
         trail_of(node, |node| {
             let hop = Hop {
@@ -65,13 +75,5 @@ impl Worklist for DepthFirst {
             };
             (hop, self.parents.get(node as usize))
         })
-    }
-
-    fn waiting(&self) -> usize {
-        self.stack.len()
-    }
-
-    fn memory_bytes(&self) -> usize {
-        self.parents.memory_bytes() + self.stack.capacity() * size_of::<(u32, u32)>()
     }
 }

@@ -4,6 +4,7 @@
 use super::findings::{Candidate, Findings, Key};
 use super::monitor::{Monitor, Progress};
 use super::outcome::{Cause, Limit, Statistics, property_of};
+use super::states::States;
 use super::worklist::{Edge, Rank, Visit, Worklist};
 use super::{Settings, Stop};
 use crate::property::{Property, PropertySet};
@@ -15,14 +16,14 @@ use crate::system::{Fault, Footprint, Move, System};
 /// A search under way.
 pub(super) struct Engine<'r, St, W> {
     pub(super) settings: &'r Settings,
-    pub(super) states: &'r mut St,
+    pub(super) states: St,
     pub(super) worklist: W,
     pub(super) monitor: Monitor<'r>,
     pub(super) findings: Findings,
     pub(super) statistics: Statistics,
     /// The limit that cut the search. A search that is cut in depth goes on elsewhere.
     pub(super) cut: Option<Limit>,
-    stopped: bool,
+    pub(super) stopped: bool,
     /// The node that is being expanded.
     visit: Visit,
     bytes: Vec<u8>,
@@ -30,10 +31,20 @@ pub(super) struct Engine<'r, St, W> {
     reads: Footprint,
 }
 
-impl<'r, St: Store, W: Worklist> Engine<'r, St, W> {
+impl<'r, St: Store, W: Worklist> Engine<'r, &mut St, W> {
+    /// A search of the same from nothing.
+    pub(super) fn start_again(self, worklist: W) -> Self {
+        self.states.clear();
+        let mut engine = Self::new(self.settings, self.states, worklist, self.monitor);
+        engine.statistics.rounds = self.statistics.rounds;
+        engine
+    }
+}
+
+impl<'r, St: States, W: Worklist> Engine<'r, St, W> {
     pub(super) fn new(
         settings: &'r Settings,
-        states: &'r mut St,
+        states: St,
         worklist: W,
         monitor: Monitor<'r>,
     ) -> Self {
@@ -58,20 +69,27 @@ impl<'r, St: Store, W: Worklist> Engine<'r, St, W> {
         }
     }
 
-    /// A search of the same from nothing.
-    pub(super) fn start_again(self, worklist: W) -> Self {
-        self.states.clear();
-        let mut engine = Self::new(self.settings, self.states, worklist, self.monitor);
-        engine.statistics.rounds = self.statistics.rounds;
-        engine
-    }
-
     /// Searches until there is nothing left to do or reason to stop. If the reduction is
     /// outdated then, all this was only to learn.
     pub(super) fn run<S: System>(&mut self, system: &mut S, reduction: &mut dyn Reduction<S>) {
         reduction.begin_round();
         self.statistics.rounds += 1;
         self.enter_initial(system);
+        self.expand_waiting(system, reduction);
+        self.count_states();
+    }
+
+    pub(super) fn count_states(&mut self) {
+        self.statistics.states = self.states.len() as u64;
+        self.statistics.memory_bytes = self.progress().memory_bytes;
+    }
+
+    /// Expands what is in the worklist, and what comes in on the way.
+    pub(super) fn expand_waiting<S: System>(
+        &mut self,
+        system: &mut S,
+        reduction: &mut dyn Reduction<S>,
+    ) {
         let mut expanded = 0;
         let mut most_expanded = None;
         let mut current = S::State::default();
@@ -96,7 +114,7 @@ impl<'r, St: Store, W: Worklist> Engine<'r, St, W> {
                 }
             }
             self.visit = visit;
-            system.decode(self.states.get(visit.state), &mut current);
+            (self.states).read(visit.state, |bytes| system.decode(bytes, &mut current));
             let mut expansion = Expansion::<S, _, _> {
                 engine: self,
                 from: &current,
@@ -121,20 +139,18 @@ impl<'r, St: Store, W: Worklist> Engine<'r, St, W> {
             }
             self.tick();
         }
-        self.statistics.states = self.states.len() as u64;
-        self.statistics.memory_bytes = self.progress().memory_bytes;
     }
 
-    fn enter_initial<S: System>(&mut self, system: &mut S) {
+    pub(super) fn enter_initial<S: System>(&mut self, system: &mut S) {
         let initial = system.initial();
         system.encode(&initial, &mut self.bytes);
         let entered = self.states.insert(&self.bytes);
         match entered.and_then(|(root, _)| self.worklist.start(root)) {
-            Ok(()) => Expansion::<S, _, _> {
+            Ok(root) => Expansion::<S, _, _> {
                 engine: self,
                 from: &initial,
             }
-            .check_invariants(system, &initial, 0, Rank::default()),
+            .check_invariants(system, &initial, root, Rank::default()),
             Err(_) => self.stop(Limit::StoreFull),
         }
         if self.settings.max_states == Some(0) {
@@ -155,10 +171,16 @@ impl<'r, St: Store, W: Worklist> Engine<'r, St, W> {
         self.cut = Some(limit);
     }
 
+    /// Looks for limits at once.
+    pub(super) fn look(&mut self) {
+        self.monitor.hurry();
+        self.tick();
+    }
+
     /// Looks for limits that are too slow to look for at every step.
     fn tick(&mut self) {
         // A field of its own for the borrow checker: the rest is only read.
-        let (states, worklist) = (&*self.states, &self.worklist);
+        let (states, worklist) = (&self.states, &self.worklist);
         let (statistics, visit) = (&self.statistics, &self.visit);
         let limit = self
             .monitor
@@ -166,10 +188,16 @@ impl<'r, St: Store, W: Worklist> Engine<'r, St, W> {
         if let Some(limit) = limit {
             self.stop(limit);
         }
+        self.stopped |= self.worklist.interrupted();
     }
 
     pub(super) fn progress(&self) -> Progress {
-        progress(self.states, &self.worklist, &self.statistics, &self.visit)
+        progress(&self.states, &self.worklist, &self.statistics, &self.visit)
+    }
+
+    fn at_max_states(&self) -> bool {
+        let states = self.states.len() as u64;
+        self.settings.max_states.is_some_and(|max| states >= max)
     }
 
     fn at_max_depth(&self) -> bool {
@@ -178,7 +206,7 @@ impl<'r, St: Store, W: Worklist> Engine<'r, St, W> {
     }
 }
 
-fn progress<St: Store, W: Worklist>(
+fn progress<St: States, W: Worklist>(
     states: &St,
     worklist: &W,
     statistics: &Statistics,
@@ -203,7 +231,7 @@ struct Expansion<'e, 'r, S: System, St, W> {
     from: &'e S::State,
 }
 
-impl<S: System, St: Store, W: Worklist> Expansion<'_, '_, S, St, W> {
+impl<S: System, St: States, W: Worklist> Expansion<'_, '_, S, St, W> {
     /// Stores a boundary state and tells the worklist about the way to it.
     fn reach(&mut self, system: &mut S, path: &[Move], state: &S::State) {
         let legs = self.legs_if_tracked(system, path);
@@ -212,19 +240,23 @@ impl<S: System, St: Store, W: Worklist> Expansion<'_, '_, S, St, W> {
         system.encode(state, &mut engine.bytes);
         if engine.at_max_depth() {
             // A state that is known is expanded anyway.
-            if engine.states.find(&engine.bytes).is_none() {
+            if !engine.states.contains(&engine.bytes) {
                 engine.cut.get_or_insert(Limit::Depth);
             }
             return;
         }
-        let full =
-            (engine.settings.max_states).is_some_and(|max| engine.states.len() as u64 >= max);
-        if full && engine.states.find(&engine.bytes).is_none() {
+        if engine.at_max_states() && !engine.states.contains(&engine.bytes) {
             engine.stop(Limit::States);
             return;
         }
         let Ok((to, inserted)) = engine.states.insert(&engine.bytes) else {
-            engine.stop(Limit::StoreFull);
+            // Another worker may have taken the last place.
+            let allowed = engine.at_max_states();
+            engine.stop(if allowed {
+                Limit::States
+            } else {
+                Limit::StoreFull
+            });
             return;
         };
         let edge = Edge { to, inserted, legs };
@@ -289,7 +321,7 @@ impl<S: System, St: Store, W: Worklist> Expansion<'_, '_, S, St, W> {
     }
 }
 
-impl<S: System, St: Store, W: Worklist> Visitor<S> for Expansion<'_, '_, S, St, W> {
+impl<S: System, St: States, W: Worklist> Visitor<S> for Expansion<'_, '_, S, St, W> {
     fn properties(&self) -> PropertySet {
         self.engine.settings.properties
     }

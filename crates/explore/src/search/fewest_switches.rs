@@ -11,7 +11,7 @@
 
 use std::collections::BTreeMap;
 
-use super::worklist::{Edge, Hop, NOBODY, Rank, Visit, Worklist, trail_of};
+use super::worklist::{Edge, Hop, NOBODY, Rank, Trails, Visit, Worklist, trail_of};
 use crate::store::{BlockVec, ExactStore, Inserted, StateId, Store, StoreFull};
 
 #[derive(Clone, Copy)]
@@ -86,7 +86,7 @@ fn node_name(state: StateId, last: u64) -> [u8; 12] {
 impl Worklist for FewestSwitches {
     const TRACKS_THREADS: bool = true;
 
-    fn start(&mut self, root: StateId) -> Result<(), StoreFull> {
+    fn start(&mut self, root: StateId) -> Result<u32, StoreFull> {
         // Nobody has moved, so the first move is no switch.
         self.names.insert(&root.0.to_le_bytes())?;
         self.nodes.push(Node {
@@ -95,7 +95,7 @@ impl Worklist for FewestSwitches {
         });
         self.visited.push(false);
         self.push(0, Rank::default());
-        Ok(())
+        Ok(0)
     }
 
     fn next(&mut self) -> Option<Visit> {
@@ -145,12 +145,6 @@ impl Worklist for FewestSwitches {
         next.rank >= best
     }
 
-    fn trail(&self, node: u32) -> Vec<Hop> {
-        trail_of(node, |node| {
-            (self.hop(node), self.nodes.get(node as usize).parent)
-        })
-    }
-
     fn waiting(&self) -> usize {
         self.waiting
     }
@@ -160,5 +154,13 @@ impl Worklist for FewestSwitches {
             + self.nodes.memory_bytes()
             + self.visited.memory_bytes()
             + self.most_waiting * size_of::<u32>()
+    }
+}
+
+impl Trails for FewestSwitches {
+    fn trail(&self, node: u32) -> Vec<Hop> {
+        trail_of(node, |node| {
+            (self.hop(node), self.nodes.get(node as usize).parent)
+        })
     }
 }

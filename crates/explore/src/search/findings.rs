@@ -67,6 +67,17 @@ impl Findings {
         }
     }
 
+    /// Takes over what was found elsewhere.
+    pub(super) fn absorb(&mut self, other: Self) {
+        let mut findings: Vec<_> = other.list.into_iter().map(Some).collect();
+        for (key, number) in other.by_key {
+            let finding = findings[number].take().expect("keys are different");
+            for candidate in finding.candidates {
+                self.record(key.clone(), finding.rank, || candidate);
+            }
+        }
+    }
+
     /// The best rank of all, if anything was found.
     pub(super) fn best(&self) -> Option<Rank> {
         self.list.iter().map(|finding| finding.rank).min()

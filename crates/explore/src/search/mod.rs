@@ -4,6 +4,7 @@
 //! worklist, has the reduction expand them and stores what is new; an order of search
 //! is a worklist. Only the number of the state before is kept with a state: the
 //! schedule of a counterexample is found again by expanding the states on the way to it.
+//! [Several workers](Search::workers) are several engines.
 
 mod breadth_first;
 mod counterexample;
@@ -13,7 +14,9 @@ mod fewest_switches;
 mod findings;
 mod monitor;
 mod outcome;
+mod parallel;
 mod space;
+mod states;
 mod straighten;
 #[cfg(test)]
 mod tests;
@@ -29,14 +32,15 @@ use std::time::Duration;
 
 use crate::property::PropertySet;
 use crate::reduction::Reduction;
-use crate::store::{ExactStore, Store};
+use crate::store::{ExactStore, ShardedStore, StateId, Store};
 use crate::system::System;
 use engine::Engine;
 use findings::Findings;
 use monitor::{Monitor, OnProgress};
 use space::Space;
+use states::States;
 use straighten::Straightener;
-use worklist::Worklist;
+use worklist::{Trails, Worklist};
 
 /// In which order states are expanded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -94,6 +98,7 @@ pub struct Search<'a> {
     max_memory: Option<u64>,
     cancel: Option<Arc<AtomicBool>>,
     on_progress: Option<OnProgress<'a>>,
+    workers: usize,
 }
 
 impl Default for Search<'_> {
@@ -118,6 +123,7 @@ impl<'a> Search<'a> {
             max_memory: None,
             cancel: None,
             on_progress: None,
+            workers: 1,
         }
     }
 
@@ -179,12 +185,58 @@ impl<'a> Search<'a> {
         self
     }
 
-    /// Runs the search with an [`ExactStore`].
-    pub fn run<S: System>(self, system: &mut S, reduction: &mut dyn Reduction<S>) -> Outcome {
-        self.run_in(system, reduction, &mut ExactStore::new())
+    /// Lets that many threads expand states at the same time, each with its own copy of the
+    /// system. Verdict, violations and counts are the same, and so is the length of
+    /// counterexamples; their context switches are not minimised.
+    ///
+    /// Only a breadth-first search is shared out, and only with a reduction that
+    /// [allows it](Reduction::for_another_worker). [`Outcome::workers`] says how many there were.
+    pub fn workers(mut self, workers: usize) -> Self {
+        self.workers = workers;
+        self
     }
 
-    /// Runs the search with a given store, which must be empty.
+    /// Runs the search with a store that keeps every byte of every state.
+    ///
+    /// # Panics
+    ///
+    /// If the system does, or if the expansion of a state by the reduction is not the same
+    /// whenever it is asked for.
+    pub fn run<S: System + Clone + Send>(
+        self,
+        system: &mut S,
+        reduction: &mut dyn Reduction<S>,
+    ) -> Outcome {
+        let others: Option<Vec<_>> = match self.settings.order {
+            Order::BreadthFirst => (1..self.workers)
+                .map(|_| reduction.for_another_worker())
+                .collect(),
+            Order::DepthFirst | Order::FewestSwitches => None,
+        };
+        match others {
+            Some(others) if !others.is_empty() => self.run_together(system, reduction, others),
+            _ => self.run_in(system, reduction, &mut ExactStore::new()),
+        }
+    }
+
+    fn run_together<S: System + Clone + Send>(
+        self,
+        system: &mut S,
+        reduction: &mut dyn Reduction<S>,
+        others: Vec<Box<dyn Reduction<S> + Send + '_>>,
+    ) -> Outcome {
+        let (settings, monitor) = self.start();
+        let workers = others.len() + 1;
+        let most = settings.max_states.map_or(u64::MAX, |states| states.max(1));
+        let store = ShardedStore::new(usize::try_from(most).unwrap_or(usize::MAX));
+        let (found, links) = parallel::run(&settings, monitor, &store, system, reduction, others);
+        let states = store.into_shards();
+        let mut outcome = conclude(found, &states, &links, system, reduction);
+        outcome.workers = workers;
+        outcome
+    }
+
+    /// Runs the search with a given store, which must be empty, and one worker.
     ///
     /// # Panics
     ///
@@ -211,57 +263,90 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn run_by<S: System, W: Worklist>(
+    fn run_by<S: System, W: Worklist + Trails>(
         self,
         system: &mut S,
         reduction: &mut dyn Reduction<S>,
         states: &mut impl Store,
         new_worklist: fn() -> W,
     ) -> Outcome {
-        let settings = self.settings;
+        let (settings, monitor) = self.start();
+        let mut engine = Engine::new(&settings, &mut *states, new_worklist(), monitor);
+        loop {
+            engine.run(system, reduction);
+            if !reduction.is_outdated() {
+                break;
+            }
+            // What was found is real, but can not be told: it will be found again.
+            engine.findings = Findings::default();
+            if engine.cut.is_some() {
+                break;
+            }
+            engine = engine.start_again(new_worklist());
+        }
+        let (found, worklist) = Found::by(engine, StateId(0));
+        conclude(found, states, &worklist, system, reduction)
+    }
+
+    fn start(self) -> (Settings, Monitor<'a>) {
         let mut monitor = Monitor::start();
         monitor.timeout = self.timeout;
         monitor.max_memory = self.max_memory;
         monitor.cancel = self.cancel;
         monitor.on_progress = self.on_progress;
-        let mut engine = Engine::new(&settings, states, new_worklist(), monitor);
-        loop {
-            engine.run(system, reduction);
-            if !reduction.is_outdated() {
-                return conclude(engine, system, reduction);
-            }
-            // What was found is real, but can not be told: it will be found again.
-            engine.findings = Findings::default();
-            if engine.cut.is_some() {
-                return conclude(engine, system, reduction);
-            }
-            engine = engine.start_again(new_worklist());
-        }
+        (self.settings, monitor)
+    }
+}
+
+/// What a search that has ended leaves behind, besides the states and the ways to them.
+struct Found<'r> {
+    settings: &'r Settings,
+    monitor: Monitor<'r>,
+    findings: Findings,
+    statistics: Statistics,
+    cut: Option<Limit>,
+    progress: Progress,
+    root: StateId,
+}
+
+impl<'r> Found<'r> {
+    /// What an engine has found, and its worklist.
+    fn by<St: States, W: Worklist>(engine: Engine<'r, St, W>, root: StateId) -> (Self, W) {
+        let found = Self {
+            settings: engine.settings,
+            progress: engine.progress(),
+            monitor: engine.monitor,
+            findings: engine.findings,
+            statistics: engine.statistics,
+            cut: engine.cut,
+            root,
+        };
+        (found, engine.worklist)
     }
 }
 
 /// Makes the outcome of a search that has ended.
-fn conclude<S: System, St: Store, W: Worklist>(
-    engine: Engine<'_, St, W>,
+fn conclude<S: System, St: Store>(
+    found: Found<'_>,
+    states: &St,
+    trails: &impl Trails,
     system: &mut S,
     reduction: &mut dyn Reduction<S>,
 ) -> Outcome {
-    let progress = engine.progress();
-    let Engine {
+    let Found {
         settings,
-        states,
-        worklist,
         mut monitor,
         findings,
         mut statistics,
         mut cut,
-        ..
-    } = engine;
+        progress,
+        root,
+    } = found;
     let not_preserved = settings.properties.minus(reduction.preserves());
     let reduction_name = reduction.name();
     let stopped_early = settings.stop == Stop::AtFirst && !findings.list.is_empty();
     let deadlocks = (reduction.deadlocks()).filter(|_| cut.is_none() && !stopped_early);
-    let mut space = Space::new(system, reduction, states);
+    let mut space = Space::new(system, reduction, states, settings.properties);
 
     let mut findings = match settings.stop {
         Stop::AtFirst => findings.into_best().into_iter().collect(),
@@ -274,14 +359,14 @@ fn conclude<S: System, St: Store, W: Worklist>(
     };
     let violations: Vec<_> = findings
         .into_iter()
-        .map(|finding| counterexample::violation(&mut space, &worklist, finding, &mut straightener))
+        .map(|finding| counterexample::violation(&mut space, trails, finding, &mut straightener))
         .collect();
 
     let ended_otherwise = statistics.terminated + statistics.deadlocked + statistics.failed;
     let all_cut = statistics.cut > 0 && ended_otherwise + statistics.endless == 0;
     let mut vacuous = false;
     if violations.is_empty() && cut.is_none() && all_cut {
-        match vacuity::has_cycle(&mut space, || monitor.tick(|| progress)) {
+        match vacuity::has_cycle(&mut space, root, || monitor.tick(|| progress)) {
             Ok(cycle) => vacuous = !cycle,
             Err(limit) => cut = Some(limit),
         }
@@ -307,5 +392,6 @@ fn conclude<S: System, St: Store, W: Worklist>(
         order: settings.order,
         reduction: reduction_name,
         deadlocks,
+        workers: 1,
     }
 }

@@ -75,6 +75,11 @@ impl<'a> Monitor<'a> {
         self.look(progress())
     }
 
+    /// Has the next tick look.
+    pub(super) fn hurry(&mut self) {
+        self.ticks_left = 1;
+    }
+
     #[cold]
     fn look(&mut self, mut progress: Progress) -> Option<Limit> {
         let now = Instant::now();

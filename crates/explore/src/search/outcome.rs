@@ -31,6 +31,9 @@ pub struct Outcome {
     /// What a reduction that does not preserve deadlocks can tell about them anyway, if
     /// the search was complete.
     pub deadlocks: Option<Deadlocks>,
+    /// How many threads expanded states. It can be one although more were
+    /// [allowed](super::Search::workers).
+    pub workers: usize,
 }
 
 impl Outcome {
@@ -242,4 +245,24 @@ pub struct Statistics {
     pub memory_bytes: u64,
     /// The time it took.
     pub elapsed: Duration,
+}
+
+impl Statistics {
+    /// Adds what another worker of the same search did.
+    pub(super) fn absorb(&mut self, other: &Self) {
+        self.transitions += other.transitions;
+        self.blocked_steps += other.blocked_steps;
+        self.ended_steps += other.ended_steps;
+        self.visited_states += other.visited_states;
+        self.forced_ends += other.forced_ends;
+        self.endless += other.endless;
+        self.cut_between += other.cut_between;
+        self.faults_not_asked += other.faults_not_asked;
+        self.terminated += other.terminated;
+        self.cut += other.cut;
+        self.deadlocked += other.deadlocked;
+        self.failed += other.failed;
+        self.max_depth = self.max_depth.max(other.max_depth);
+        self.peak_frontier = self.peak_frontier.max(other.peak_frontier);
+    }
 }

@@ -3,6 +3,7 @@
 //! Edges are not stored. What needs them after the search expands states again, which
 //! gives the same edges, because an expansion is a function of the state.
 
+use crate::property::PropertySet;
 use crate::reduction::{Reduction, Visitor};
 use crate::replay::canonical_path;
 use crate::store::{StateId, Store};
@@ -13,6 +14,8 @@ pub(super) struct Space<'r, S: System, St> {
     pub(super) system: &'r mut S,
     pub(super) reduction: &'r mut dyn Reduction<S>,
     pub(super) states: &'r St,
+    /// What the search has asked for; expansions may depend on it.
+    properties: PropertySet,
     state: S::State,
     bytes: Vec<u8>,
 }
@@ -31,11 +34,13 @@ impl<'r, S: System, St: Store> Space<'r, S, St> {
         system: &'r mut S,
         reduction: &'r mut dyn Reduction<S>,
         states: &'r St,
+        properties: PropertySet,
     ) -> Self {
         Self {
             system,
             reduction,
             states,
+            properties,
             state: S::State::default(),
             bytes: Vec::new(),
         }
@@ -50,6 +55,7 @@ impl<'r, S: System, St: Store> Space<'r, S, St> {
         self.system.decode(self.states.get(from), &mut self.state);
         let mut edges = Edges {
             states: self.states,
+            properties: self.properties,
             from: &self.state,
             bytes: &mut self.bytes,
             see,
@@ -60,12 +66,17 @@ impl<'r, S: System, St: Store> Space<'r, S, St> {
 
 struct Edges<'e, S: System, St, F> {
     states: &'e St,
+    properties: PropertySet,
     from: &'e S::State,
     bytes: &'e mut Vec<u8>,
     see: F,
 }
 
 impl<S: System, St: Store, F: FnMut(&mut S, FoundEdge<'_, S>)> Visitor<S> for Edges<'_, S, St, F> {
+    fn properties(&self) -> PropertySet {
+        self.properties
+    }
+
     fn successor(&mut self, system: &mut S, path: &[Move], state: &S::State) {
         self.bytes.clear();
         system.encode(state, self.bytes);

@@ -15,7 +15,7 @@ use std::collections::HashMap;
 
 use super::findings::Finding;
 use super::space::Space;
-use super::worklist::Worklist;
+use super::worklist::Trails;
 use crate::replay::legs;
 use crate::store::{StateId, Store};
 use crate::system::{Move, System};
@@ -59,14 +59,14 @@ type Ways = HashMap<StateId, Vec<Way>>;
 impl Straightener<'_> {
     /// A shortest way to one of the candidates that has the fewest switches, or nothing
     /// if the order of the search does not go by distance or the budget is too small.
-    pub(super) fn straighten<S: System, St: Store, W: Worklist>(
+    pub(super) fn straighten<S: System, St: Store>(
         &mut self,
         space: &mut Space<'_, S, St>,
-        worklist: &W,
+        trails: &impl Trails,
         finding: &Finding,
     ) -> Option<Straightened> {
         let depth = finding.rank.length as usize;
-        let needed = u64::from(worklist.level(depth.saturating_sub(1))?.end);
+        let needed = u64::from(trails.level(depth.saturating_sub(1))?.end);
         self.budget = self.budget.checked_sub(needed)?;
 
         let mut ways = Ways::new();
@@ -86,13 +86,13 @@ impl Straightener<'_> {
         for level in (0..depth).rev() {
             // Candidates that end with a path from the last level have no states in a
             // level after it.
-            let Some(next_level) = worklist.level(level + 1) else {
+            let Some(next_level) = trails.level(level + 1) else {
                 continue;
             };
             if !ways.keys().any(|state| next_level.contains(&state.0)) {
                 continue;
             }
-            for id in worklist.level(level)? {
+            for id in trails.level(level)? {
                 if (self.interrupted)() {
                     return None;
                 }

@@ -24,10 +24,11 @@ enum Task {
 /// must have been complete. `interrupted` is asked before every expansion.
 pub(super) fn has_cycle<S: System, St: Store>(
     space: &mut Space<'_, S, St>,
+    root: StateId,
     mut interrupted: impl FnMut() -> Option<Limit>,
 ) -> Result<bool, Limit> {
-    let mut colours = vec![Colour::White; space.states.len()];
-    let mut tasks = vec![Task::Enter(StateId(0))];
+    let mut colours = vec![Colour::White; space.states.number_bound()];
+    let mut tasks = vec![Task::Enter(root)];
     let mut cycle = false;
     while let Some(task) = tasks.pop() {
         match task {

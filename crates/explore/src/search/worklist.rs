@@ -65,13 +65,26 @@ pub(super) struct Hop {
     pub(super) last: Option<u64>,
 }
 
+/// How the nodes of a search were reached.
+pub(super) trait Trails {
+    /// The nodes from the initial state to a node, both included.
+    fn trail(&self, node: u32) -> Vec<Hop>;
+
+    /// The numbers of the states at that distance from the initial one, if states are
+    /// numbered by distance, nodes are states, and some were found at that distance.
+    fn level(&self, depth: usize) -> Option<Range<u32>> {
+        let _ = depth;
+        None
+    }
+}
+
 /// A search order.
 pub(super) trait Worklist {
     /// Whether edges must come with their [`Legs`].
     const TRACKS_THREADS: bool;
 
-    /// Enters the initial state.
-    fn start(&mut self, root: StateId) -> Result<(), StoreFull>;
+    /// Enters the initial state, and returns its node.
+    fn start(&mut self, root: StateId) -> Result<u32, StoreFull>;
 
     /// Takes the next node to expand.
     fn next(&mut self) -> Option<Visit>;
@@ -85,15 +98,10 @@ pub(super) trait Worklist {
     /// the first one was found.
     fn settled(&self, best: Rank, first_found: Rank, next: &Visit) -> bool;
 
-    /// The numbers of the states at that distance from the initial one, if states are
-    /// numbered by distance, nodes are states, and some were found at that distance.
-    fn level(&self, depth: usize) -> Option<Range<u32>> {
-        let _ = depth;
-        None
+    /// Whether somebody else has stopped the search.
+    fn interrupted(&self) -> bool {
+        false
     }
-
-    /// The nodes from the initial state to a node, both included.
-    fn trail(&self, node: u32) -> Vec<Hop>;
 
     /// How many nodes wait.
     fn waiting(&self) -> usize;

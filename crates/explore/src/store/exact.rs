@@ -64,6 +64,39 @@ impl ExactStore {
         }
     }
 
+    /// [`insert`](Store::insert) for who knows the hash.
+    #[inline]
+    pub(super) fn insert_hashed(
+        &mut self,
+        hash: u64,
+        bytes: &[u8],
+    ) -> Result<(StateId, Inserted), StoreFull> {
+        let mut free = match self.probe(hash, bytes) {
+            Probe::Found(id) => return Ok((StateId(id), Inserted::Known)),
+            Probe::Free(slot) => slot,
+        };
+        let len = self.offsets.len();
+        if len >= self.max_len {
+            return Err(StoreFull);
+        }
+        if len >= self.table.room() {
+            self.grow();
+            free = self.table.free_slot(hash);
+        }
+        let id = len as u32;
+        self.table.fill(free, hash, id);
+        self.append(bytes);
+        Ok((StateId(id), Inserted::New))
+    }
+
+    /// [`find`](Store::find) for who knows the hash.
+    pub(super) fn find_hashed(&self, hash: u64, bytes: &[u8]) -> Option<StateId> {
+        match self.probe(hash, bytes) {
+            Probe::Found(id) => Some(StateId(id)),
+            Probe::Free(_) => None,
+        }
+    }
+
     #[inline]
     fn probe(&self, hash: u64, bytes: &[u8]) -> Probe {
         self.table.probe(hash, |id| self.get(StateId(id)) == bytes)
@@ -103,30 +136,11 @@ impl Store for ExactStore {
 
     #[inline]
     fn insert(&mut self, bytes: &[u8]) -> Result<(StateId, Inserted), StoreFull> {
-        let hash = rapidhash_v3(bytes);
-        let mut free = match self.probe(hash, bytes) {
-            Probe::Found(id) => return Ok((StateId(id), Inserted::Known)),
-            Probe::Free(slot) => slot,
-        };
-        let len = self.offsets.len();
-        if len >= self.max_len {
-            return Err(StoreFull);
-        }
-        if len >= self.table.room() {
-            self.grow();
-            free = self.table.free_slot(hash);
-        }
-        let id = len as u32;
-        self.table.fill(free, hash, id);
-        self.append(bytes);
-        Ok((StateId(id), Inserted::New))
+        self.insert_hashed(rapidhash_v3(bytes), bytes)
     }
 
     fn find(&self, bytes: &[u8]) -> Option<StateId> {
-        match self.probe(rapidhash_v3(bytes), bytes) {
-            Probe::Found(id) => Some(StateId(id)),
-            Probe::Free(_) => None,
-        }
+        self.find_hashed(rapidhash_v3(bytes), bytes)
     }
 
     #[inline]

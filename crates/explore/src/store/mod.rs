@@ -1,20 +1,22 @@
 //! [`Store`]: the set of states that were reached.
 //!
-//! A state is kept as the bytes of its encoding and named by a number; numbers are
-//! given in the order of insertion. [`ExactStore`] keeps every byte, so two different
-//! states are never taken for one.
+//! A state is kept as the bytes of its encoding and named by a number. [`ExactStore`] keeps
+//! every byte, so two different states are never taken for one, and numbers states in the order
+//! of insertion. [`ShardedStore`] is many of them, for several threads at a time.
 
 mod arena;
 mod blocks;
 mod exact;
+mod sharded;
 mod table;
 
 pub(crate) use blocks::BlockVec;
 pub use exact::ExactStore;
+pub use sharded::{ShardedStore, Shards};
 
 use std::fmt;
 
-/// The number of a stored state: the n-th one inserted has number n, from 0.
+/// The number of a stored state. Most stores give the n-th one inserted the number n, from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct StateId(pub u32);
 
@@ -56,6 +58,11 @@ pub trait Store {
 
     /// How many strings there are.
     fn len(&self) -> usize;
+
+    /// All numbers are below this one.
+    fn number_bound(&self) -> usize {
+        self.len()
+    }
 
     /// Whether there are none.
     fn is_empty(&self) -> bool {

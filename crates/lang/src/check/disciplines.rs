@@ -1,5 +1,7 @@
 //! `guarded_by`, `thread_local` and `exclusive ... when`.
 
+use std::collections::HashSet;
+
 use super::{Checker, Context, Meaning, TypeMeaning};
 use crate::ast::{self, Item};
 use crate::diagnostic::Diagnostic;
@@ -37,6 +39,13 @@ impl<'a> Checker<'a> {
                 self.report(
                     Diagnostic::error(span, "a variable has one discipline")
                         .help("keep the one that always holds"),
+                );
+            }
+            if owner.is_some() && matches!(written, ast::Discipline::ThreadLocal(_)) {
+                self.report(
+                    Diagnostic::error(span, "`thread_local` is for global variables")
+                        .label("this is a field of a struct")
+                        .help("an array of a variable for each thread can be `thread_local`"),
                 );
             }
             if ty.is_synchronisation() {
@@ -162,7 +171,7 @@ impl<'a> Checker<'a> {
         let Some((place, condition)) = checked else {
             return;
         };
-        self.program.exclusives.push(Exclusive {
+        let checked = Exclusive {
             global: place.global,
             offset: place.offset,
             slots: self.program.slots(&place.ty),
@@ -170,7 +179,32 @@ impl<'a> Checker<'a> {
             condition,
             locals,
             span: exclusive.span,
-        });
+        };
+        self.is_the_only_discipline(&checked, exclusive.place.span);
+        self.program.exclusives.push(checked);
+    }
+
+    fn is_the_only_discipline(&mut self, exclusive: &Exclusive, span: Span) {
+        let global = &self.program.globals[exclusive.global.0 as usize];
+        if self.program.slots(&global.ty) > u32::from(u16::MAX) {
+            return; // It is too large anyway.
+        }
+        let slots = |exclusive: &Exclusive| -> HashSet<u32> {
+            let size = exclusive.slots;
+            let parts = exclusive.parts();
+            parts.flat_map(|(first, _)| first..first + size).collect()
+        };
+        let mine = slots(exclusive);
+        let mut others = self.program.exclusives.iter();
+        let twice = others
+            .any(|other| other.global == exclusive.global && !mine.is_disjoint(&slots(other)));
+        if global.discipline.is_some() || twice {
+            self.report(
+                Diagnostic::error(span, "a variable has one discipline")
+                    .label(format!("`{}` has another one", global.name))
+                    .help("keep the one that always holds"),
+            );
+        }
     }
 
     /// `a[i].f`: the indices are names that the condition may use.

@@ -131,6 +131,27 @@ pub struct Exclusive {
     pub span: Span,
 }
 
+impl Exclusive {
+    /// Every part that the declaration is about: its first slot, from the start of the
+    /// variable, and the values of the indices.
+    pub fn parts(&self) -> impl Iterator<Item = (u32, Vec<i64>)> + '_ {
+        let count = match self.slots {
+            0 => 0,
+            _ => self.dimensions.iter().map(|(length, _)| *length).product(),
+        };
+        (0..count).map(|number: u32| {
+            let (mut rest, mut first) = (number, self.offset);
+            let mut indices = vec![0; self.dimensions.len()];
+            for (index, (length, stride)) in indices.iter_mut().zip(&self.dimensions).rev() {
+                *index = i64::from(rest % length);
+                first += rest % length * stride;
+                rest /= length;
+            }
+            (first, indices)
+        })
+    }
+}
+
 /// A thread that exists from the start.
 #[derive(Clone, Debug)]
 pub struct Start {

@@ -12,6 +12,7 @@ mod statements;
 
 use raddle_lang::{Diagnostic, Source, Span, hir};
 
+use crate::exclusive::{Locks, Rules};
 use crate::op::{Fit, Op, Pc, Reg};
 use crate::program::{Array, Features, Function, Layout, Program, Stops, Variable};
 use crate::word;
@@ -25,7 +26,7 @@ pub(crate) const NO_STATEMENT: u32 = u32::MAX;
 ///
 /// If the program is too large for the machine.
 pub fn compile(checked: hir::Program, source: Source) -> Result<Program, Diagnostic> {
-    let initial = checked
+    let mut initial: Vec<i64> = checked
         .initial
         .iter()
         .map(|value| initial_word(*value))
@@ -69,7 +70,12 @@ pub fn compile(checked: hir::Program, source: Source) -> Result<Program, Diagnos
     let invariants = checked
         .invariants
         .iter()
-        .map(|invariant| compiler.standalone(&invariant.condition))
+        .map(|invariant| compiler.standalone(&invariant.condition, &[]))
+        .collect();
+    let predicates: Vec<Pc> = checked
+        .exclusives
+        .iter()
+        .map(|exclusive| compiler.standalone(&exclusive.condition, &exclusive.locals))
         .collect();
     if let Some(span) = compiler.too_large {
         return Err(Diagnostic::error(span, "the program is too large here")
@@ -78,6 +84,10 @@ pub fn compile(checked: hir::Program, source: Source) -> Result<Program, Diagnos
     }
     let features = features(&compiler.code);
     let stops = Stops::new(&compiler.code);
+    let locks = Locks::new(&checked, &compiler.layouts);
+    let rules = Rules::new(&checked, &compiler.layouts, &predicates);
+    // The ghost words of the rules are behind the globals.
+    initial.resize(initial.len() + rules.ghosts, word::NULL);
     Ok(Program {
         registers: compiler.registers as usize,
         code: compiler.code,
@@ -98,6 +108,8 @@ pub fn compile(checked: hir::Program, source: Source) -> Result<Program, Diagnos
         layouts: compiler.layouts,
         features,
         stops,
+        locks,
+        rules,
         source,
         hir: checked,
     })
@@ -450,10 +462,18 @@ impl Compiler<'_> {
         }
     }
 
-    /// An expression outside of any function, such as an invariant.
-    fn standalone(&mut self, expr: &hir::Expr) -> Pc {
-        self.frame = Frame::default();
+    /// An expression outside of any function, such as an invariant. Its variables are in the
+    /// first registers.
+    fn standalone(&mut self, expr: &hir::Expr, variables: &[hir::Local]) -> Pc {
+        self.frame = Frame {
+            locals: variables.to_vec(),
+            ..Frame::default()
+        };
         self.statement = NO_STATEMENT;
+        for _ in variables {
+            let register = self.temp();
+            self.frame.registers.push(register);
+        }
         let entry = self.pc();
         let reg = self.value(expr);
         self.at(expr.span, |compiler| {

@@ -52,6 +52,8 @@ pub(crate) struct Scratch {
     /// Those that this run executes for the first time. They count only if the step is
     /// taken: of a step that blocks, nothing has happened.
     first_time: Vec<Pc>,
+    /// How many those were before each access.
+    first_time_before: Vec<usize>,
 }
 
 impl Scratch {
@@ -60,6 +62,21 @@ impl Scratch {
             covered: vec![false; program.code.len()],
             ..Self::default()
         }
+    }
+
+    /// The step is taken: what it has executed counts.
+    pub(crate) fn count_coverage(&mut self) {
+        while let Some(pc) = self.first_time.pop() {
+            self.covered[pc as usize] = true;
+        }
+    }
+
+    /// The step ends at its access with that number after all.
+    pub(crate) fn forget_after(&mut self, access: usize, place: Place) {
+        if let Some(before) = self.first_time_before.get(access) {
+            self.first_time.truncate(*before);
+        }
+        self.first_time.push(place.0);
     }
 }
 
@@ -79,6 +96,8 @@ pub(crate) struct Execution<'m> {
     footprint: &'m mut Footprint,
     scratch: &'m mut Scratch,
     thread: usize,
+    /// Whether it is an expression that is evaluated, not a thread that runs.
+    is_expression: bool,
     /// A reference to the thread itself.
     me: i64,
     pc: Pc,
@@ -122,24 +141,29 @@ impl<'m> Execution<'m> {
         }
     }
 
-    /// Prepares to evaluate an expression.
+    /// Prepares to evaluate an expression: for a thread if it may mention `tid`, with values
+    /// for its variables if it has any.
     pub(crate) fn of_expression(
         program: &'m Program,
         memory: &'m mut State,
+        thread: Option<usize>,
+        variables: &[i64],
         pc: Pc,
         footprint: &'m mut Footprint,
         scratch: &'m mut Scratch,
     ) -> Self {
         scratch.registers.clear();
+        scratch.registers.extend_from_slice(variables);
         scratch.registers.resize(program.registers, 0);
         Self {
             atomic_depth: 1,
+            is_expression: true,
             ..Self::new(
                 program,
                 memory,
                 footprint,
                 scratch,
-                usize::MAX,
+                thread.unwrap_or(usize::MAX),
                 word::NULL,
                 pc,
                 0,
@@ -162,12 +186,14 @@ impl<'m> Execution<'m> {
         base: usize,
     ) -> Self {
         scratch.first_time.clear();
+        scratch.first_time_before.clear();
         Self {
             program,
             memory,
             footprint,
             scratch,
             thread,
+            is_expression: false,
             me,
             pc,
             base,
@@ -198,11 +224,7 @@ impl<'m> Execution<'m> {
         self.write_back(pc, phase, 0);
     }
 
-    /// The step is taken.
     fn write_back(&mut self, pc: Pc, phase: Phase, frames: usize) {
-        while let Some(pc) = self.scratch.first_time.pop() {
-            self.scratch.covered[pc as usize] = true;
-        }
         let holds = self.scratch.read_holds.len();
         self.memory
             .resize_thread(self.thread, header::LENGTH + holds + frames);
@@ -224,6 +246,8 @@ impl<'m> Execution<'m> {
     }
 
     fn access(&mut self, location: Location, writes: bool, kind: AccessKind) {
+        let executed = self.scratch.first_time.len();
+        self.scratch.first_time_before.push(executed);
         self.footprint.push(Access {
             location,
             writes,
@@ -515,7 +539,7 @@ impl<'m> Execution<'m> {
             self.new_statement = true;
             return Ok(next);
         }
-        if self.thread == usize::MAX {
+        if self.is_expression {
             return Err(Halt::Value(value));
         }
         // Others may wait for the end of a spawned thread: that is a step of its own, before

@@ -37,6 +37,9 @@ impl Execution<'_> {
     /// thread asks for its number, children are not counted: a program may spawn for ever.
     fn next_child_number(&mut self) -> Result<i64, Trouble> {
         if !self.program.features.numbers_threads {
+            if self.program.hir.starts.len() == 1 && self.thread == 0 {
+                self.memory.thread_mut(self.thread)[header::CHILDREN] = 1;
+            }
             return Ok(0);
         }
         let starts = self.program.hir.starts.len() as i64;

@@ -9,6 +9,7 @@ use raddle_lang::Span;
 use raddle_lang::hir::Type;
 use raddle_report::story::{Change, Event, Spot};
 
+use crate::exclusive::NOWHERE;
 use crate::machine::Machine;
 use crate::names::Names;
 use crate::state::{Phase, State};
@@ -204,6 +205,7 @@ impl Narrator {
         let mut step = Step::default();
         self.machine
             .step(&self.state, thread, step_move.choice, &mut step);
+        step.footprint.retain(|access| access.place != NOWHERE);
         let fault = match step.status {
             Status::Moved => None,
             Status::Failed(ref fault) => Some(fault.clone()),

@@ -1,12 +1,13 @@
 //! What a step does, and what a blocked one waits for, in a few words.
 
 use raddle_explore::{
-    Access, AccessKind, Choice, Move, Place, Status, Step, SyncOp, System, ThreadId,
+    Access, AccessKind, Choice, FaultKind, Move, Place, Status, Step, SyncOp, System, ThreadId,
 };
 use raddle_lang::hir::Type;
 use raddle_report::story::Note;
 
 use super::{Narrator, reference_of};
+use crate::exclusive::NOWHERE;
 use crate::op::Op;
 use crate::state::{Phase, State};
 
@@ -76,7 +77,13 @@ impl Narrator {
         };
         let value = |state| value_in(state).map_or(String::new(), |value| format!(" = {value}"));
         let op = program.code[access.place.0 as usize];
+        // Nothing of a step happens that breaks a discipline.
+        let stopped = matches!(&step.status, Status::Failed(fault)
+            if fault.kind == FaultKind::Discipline);
         match (access.kind, op) {
+            (AccessKind::Plain | AccessKind::Atomic, _) if stopped && access.writes => {
+                format!("would write {name}")
+            }
             (AccessKind::Sync(sync), _) => self.sync_phrase(sync, access, &name, thread, step),
             (_, Op::Cas { .. }) if access.writes => format!("cas on {name} succeeds"),
             (_, Op::Cas { .. }) => match value_in(&self.state) {
@@ -164,6 +171,7 @@ impl Narrator {
         let place = self.machine.place(&self.state, thread);
         self.machine
             .step(&self.state, thread, Choice::FIRST, &mut step);
+        step.footprint.retain(|access| access.place != NOWHERE);
         Note {
             thread: Some(self.lane(thread)),
             at: self.statement_spot(place),

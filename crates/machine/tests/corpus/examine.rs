@@ -5,14 +5,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
+use raddle_explore::reductions::cartesian::{Cartesian, CycleTest};
 use raddle_explore::{
     Order, Outcome, Property, PropertySet, Reduction, Search, Violation, reductions,
 };
 use raddle_lang::{Severity, Source, Span};
-use raddle_machine::{Granularity, Machine, Program};
+use raddle_machine::{Granularity, Machine, Program, counterexample};
 
 use crate::expectation::{Counts, Expectation, SelfLoops, with_counts};
-use crate::schedule;
 
 /// Larger programs are not searched by context switches, which expands states several
 /// times.
@@ -44,6 +44,8 @@ pub(crate) fn examine(path: &Path, update: bool) -> Vec<String> {
 struct Examination {
     program: Arc<Program>,
     expectation: Expectation,
+    /// The violations that the full search finds.
+    all_violations: BTreeSet<(Property, Vec<u32>)>,
     problems: Vec<String>,
 }
 
@@ -71,6 +73,7 @@ impl Examination {
         Ok(Self {
             program: Arc::new(program),
             expectation,
+            all_violations: BTreeSet::new(),
             problems: Vec::new(),
         })
     }
@@ -110,7 +113,9 @@ impl Examination {
             let ways: Vec<_> = ways.collect();
             self.check_all_violations(&ways, counts);
             self.check_first_violation(&ways);
+            self.check_workers(reduction);
         }
+        self.check_published_cycle_test();
         self.check_statements(counts);
     }
 
@@ -124,21 +129,53 @@ impl Examination {
             let found = self.violations(&outcome, &machine);
             self.check_found(way, properties, &found);
             self.check_races(way, &outcome);
+            self.check_distinct(way, &outcome);
             for violation in &outcome.violations {
                 self.check_schedule(way, violation);
             }
 
+            self.check_published(way, &outcome);
             let counts = counts(&outcome);
             let agreed = *agreed.get_or_insert(counts);
             self.expect(way, "counts of every order", &agreed, &counts);
             if way.reduction == "full" {
                 self.expect(way, "counts", &expected, &counts);
-                self.check_published(way, &outcome);
             } else if counts.states > expected.states {
                 // Whatever a reduction stores is a state of the program.
                 let (more, all) = (counts.states, expected.states);
                 self.complain(way, format!("{more} states, but there are only {all}"));
             }
+        }
+    }
+
+    /// Several workers count the same and find the same.
+    fn check_workers(&mut self, reduction: &'static str) {
+        let way = Way {
+            reduction,
+            order: Order::BreadthFirst,
+        };
+        let mut alone = None;
+        for workers in 1..=4 {
+            let properties = instance(reduction).preserves();
+            let search = Search::new().properties(properties).collect_all();
+            let (outcome, machine) = self.search(way, search.workers(workers));
+            let learns = instance(reduction).for_another_worker().is_none();
+            let expected = if learns { 1 } else { workers };
+            self.expect(way, "workers", &expected, &outcome.workers);
+            let statistics = outcome.statistics;
+            let found = (
+                outcome.verdict,
+                self.violations(&outcome, &machine),
+                distinct(&outcome),
+                counts(&outcome),
+                (statistics.blocked_steps, statistics.ended_steps),
+                (statistics.max_depth, statistics.endless),
+            );
+            for violation in &outcome.violations {
+                self.check_schedule(way, violation);
+            }
+            let alone = alone.get_or_insert_with(|| found.clone());
+            self.expect(way, &format!("{workers} workers"), alone, &found);
         }
     }
 
@@ -168,6 +205,18 @@ impl Examination {
         }
     }
 
+    /// Cartesian reduction promises more than it must: every violation, wherever it is.
+    fn check_distinct(&mut self, way: Way, outcome: &Outcome) {
+        match way.reduction {
+            "full" => self.all_violations = distinct(outcome),
+            "cartesian" => {
+                let expected = self.all_violations.clone();
+                self.expect(way, "distinct violations", &expected, &distinct(outcome));
+            }
+            _ => {}
+        }
+    }
+
     fn check_races(&mut self, way: Way, outcome: &Outcome) {
         if outcome.properties.contains(Property::Race) {
             let mut violations = outcome.violations.iter();
@@ -180,16 +229,33 @@ impl Examination {
         let Some(published) = &self.expectation.published else {
             return;
         };
-        let statistics = &outcome.statistics;
-        let self_loops = match published.self_loops {
-            SelfLoops::Blocked => statistics.blocked_steps,
-            SelfLoops::All => statistics.blocked_steps + statistics.ended_steps,
+        let expected = match way.reduction {
+            "full" => Some(published.counts),
+            "cartesian" => published.cartesian,
+            _ => None,
         };
-        let found = Counts {
-            states: statistics.states,
-            transitions: statistics.transitions + self_loops,
+        if let Some(expected) = expected {
+            let found = with_self_loops(outcome, &published.self_loops);
+            self.expect(way, "published counts", &expected, &found);
+        }
+    }
+
+    /// The paper's tables come from another cycle test than its figure.
+    fn check_published_cycle_test(&mut self) {
+        let Some(published) = &self.expectation.published else {
+            return;
         };
-        let expected = published.counts;
+        let Some(expected) = published.cartesian_paper else {
+            return;
+        };
+        let mut machine = Machine::new(Arc::clone(&self.program), Granularity::Access);
+        let mut cartesian = Cartesian::with_cycle_test(CycleTest::AsPublished);
+        let outcome = Search::new().run(&mut machine, &mut cartesian);
+        let found = with_self_loops(&outcome, &published.self_loops);
+        let way = Way {
+            reduction: "cartesian as published",
+            order: Order::BreadthFirst,
+        };
         self.expect(way, "published counts", &expected, &found);
     }
 
@@ -251,7 +317,7 @@ impl Examination {
     }
 
     fn check_schedule(&mut self, way: Way, violation: &Violation) {
-        if let Err(problem) = schedule::verify(&self.program, violation) {
+        if let Err(problem) = counterexample::verify(&self.program, violation) {
             let property = violation.property();
             self.complain(way, format!("the schedule of a {property}: {problem}"));
         }
@@ -324,6 +390,31 @@ fn counts(outcome: &Outcome) -> Counts {
     Counts {
         states: outcome.statistics.states,
         transitions: outcome.statistics.transitions,
+    }
+}
+
+/// What tells violations apart. Which of the names of threads in a deadlock or the order of
+/// places in a race come first is a matter of chance.
+fn distinct(outcome: &Outcome) -> BTreeSet<(Property, Vec<u32>)> {
+    let violations = outcome.violations.iter();
+    let distinct = violations.map(|violation| {
+        let mut places: Vec<u32> = violation.places().iter().map(|place| place.0).collect();
+        places.sort_unstable();
+        (violation.property(), places)
+    });
+    distinct.collect()
+}
+
+/// The counts as tables have them that count threads that can not move.
+fn with_self_loops(outcome: &Outcome, self_loops: &SelfLoops) -> Counts {
+    let statistics = &outcome.statistics;
+    let stuck = match self_loops {
+        SelfLoops::Blocked => statistics.blocked_steps,
+        SelfLoops::All => statistics.blocked_steps + statistics.ended_steps,
+    };
+    Counts {
+        states: statistics.states,
+        transitions: statistics.transitions + stuck,
     }
 }
 

@@ -27,6 +27,10 @@ pub(crate) struct Counts {
 pub(crate) struct Published {
     pub(crate) counts: Counts,
     pub(crate) self_loops: SelfLoops,
+    /// With cartesian reduction, as the paper prints it.
+    pub(crate) cartesian: Option<Counts>,
+    /// With cartesian reduction, as the paper's tables have it.
+    pub(crate) cartesian_paper: Option<Counts>,
 }
 
 /// Which threads that can not move count as transitions.
@@ -61,6 +65,9 @@ impl Expectation {
                         "all" => SelfLoops::All,
                         other => return Err(format!("`{other}` are no self-loops")),
                     },
+                    cartesian: fields.counts("cartesian_states", "cartesian_transitions")?,
+                    cartesian_paper: fields
+                        .counts("cartesian_paper_states", "cartesian_paper_transitions")?,
                 }),
             },
             violations: fields.violations,

@@ -6,7 +6,6 @@
 
 mod examine;
 mod expectation;
-mod schedule;
 
 use std::path::{Path, PathBuf};
 

@@ -65,8 +65,8 @@ pub struct ComparedRow {
     pub states: u64,
     /// Steps that were executed.
     pub transitions: u64,
-    /// States between those that were stored.
-    pub interior_states: u64,
+    /// States between those that were stored, if the reduction counts them.
+    pub interior_states: Option<u64>,
     /// Boundary states that are there only because a thread could go on for ever.
     pub forced_ends: u64,
     /// How often the search started.

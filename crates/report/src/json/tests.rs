@@ -128,7 +128,7 @@ fn a_comparison() {
         deadlock_excluded: None,
         states: 12,
         transitions: 34,
-        interior_states: 5,
+        interior_states: Some(5),
         forced_ends: 0,
         rounds: 2,
         seconds: 0.25,

@@ -6,6 +6,7 @@ use crate::system::{Choice, Fault, FaultKind, Footprint, Place, Step, ThreadId};
 
 /// Steps of two threads between numbered states, from 0: (from, thread, to). The invariant
 /// does not hold in the last state.
+#[derive(Clone)]
 struct Graph(&'static [(u8, u32, u8)]);
 
 impl System for Graph {

@@ -83,6 +83,7 @@ fn a_violation_stays_one_when_the_search_is_cut() {
 }
 
 /// A system that never ends and takes its time for every step.
+#[derive(Clone)]
 struct Slow(Duration);
 
 impl System for Slow {

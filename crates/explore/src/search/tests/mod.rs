@@ -4,6 +4,7 @@ mod counts;
 mod graphs;
 mod limits;
 mod oracle;
+mod parallel;
 mod violations;
 
 use super::*;

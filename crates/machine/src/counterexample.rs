@@ -2,15 +2,19 @@
 
 use std::sync::Arc;
 
+use crate::narrate::{Narrator, Told};
+use crate::{Granularity, Machine, Program, State};
 use raddle_explore::{
     Access, AccessKind, Cause, Race, Status, Step, System, ThreadId, Violation, replay,
 };
-use raddle_machine::narrate::{Narrator, Told};
-use raddle_machine::{Granularity, Machine, Program, State};
 
-/// Runs the schedule of a violation again, and says what is wrong if it does not end in
-/// the violation, or can not be told.
-pub(crate) fn verify(program: &Arc<Program>, violation: &Violation) -> Result<(), String> {
+/// Runs the schedule of a violation again, one step per access, and says what is wrong if it
+/// does not end in the violation, or can not be told.
+///
+/// # Errors
+///
+/// What is wrong, for people.
+pub fn verify(program: &Arc<Program>, violation: &Violation) -> Result<(), String> {
     let mut machine = Machine::new(Arc::clone(program), Granularity::Access);
     let last = violation.schedule.len().wrapping_sub(1);
     let mut complaint = None;
@@ -27,7 +31,8 @@ pub(crate) fn verify(program: &Arc<Program>, violation: &Violation) -> Result<()
                 _ => None,
             };
             let fits = match (&replayed.step.status, fails) {
-                (Status::Moved, None) => true,
+                // A thread that fails stops, and a search for all violations goes on.
+                (Status::Moved | Status::Failed(_), None) => true,
                 (Status::Failed(met), Some(fault)) => met == fault,
                 _ => false,
             };

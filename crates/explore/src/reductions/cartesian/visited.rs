@@ -1,0 +1,126 @@
+//! [`Visited`]: the states of each prefix, to see when one comes back.
+//!
+//! States are compared whole, byte by byte, in canonical form: a thread that frees an object
+//! and makes a new one in every round is back where it was, though the name is another.
+
+use std::ops::Range;
+
+use rapidhash::RapidHashMap;
+use rapidhash::v3::rapidhash_v3;
+
+/// A state of a prefix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct VisitedId(u32);
+
+struct State {
+    prefix: usize,
+    /// Where its encoding is.
+    start: usize,
+    end: usize,
+    /// The hash of its encoding.
+    hash: u64,
+    /// The next state with the same key.
+    next: Option<u32>,
+    /// Whether its prefix was extended from it.
+    extended: bool,
+}
+
+/// States of different prefixes are different.
+fn key(hash: u64, prefix: usize) -> u64 {
+    hash.wrapping_add(prefix as u64)
+}
+
+/// The states of all prefixes of one vector.
+#[derive(Default)]
+pub(super) struct Visited {
+    first: RapidHashMap<u64, u32>,
+    all: Vec<State>,
+    /// The encodings, one after another.
+    bytes: Vec<u8>,
+}
+
+impl Visited {
+    pub(super) fn clear(&mut self) {
+        self.first.clear();
+        self.all.clear();
+        self.bytes.clear();
+    }
+
+    /// Adds a state of a prefix, of which `encode` appends the encoding, and says whether it
+    /// was new.
+    pub(super) fn add(
+        &mut self,
+        prefix: usize,
+        encode: impl FnOnce(&mut Vec<u8>),
+    ) -> (VisitedId, bool) {
+        let start = self.bytes.len();
+        encode(&mut self.bytes);
+        let encoding = &self.bytes[start..];
+        let hash = rapidhash_v3(encoding);
+        let mut next = self.first.get(&key(hash, prefix)).copied();
+        while let Some(number) = next {
+            let state = &self.all[number as usize];
+            if state.prefix == prefix && self.bytes[state.start..state.end] == *encoding {
+                self.bytes.truncate(start);
+                return (VisitedId(number), false);
+            }
+            next = state.next;
+        }
+        (self.push(prefix, start..self.bytes.len(), hash), true)
+    }
+
+    /// Adds a state of another prefix as the first one of a prefix.
+    pub(super) fn add_first(&mut self, prefix: usize, state: VisitedId) -> VisitedId {
+        let State {
+            start, end, hash, ..
+        } = self.all[state.0 as usize];
+        self.push(prefix, start..end, hash)
+    }
+
+    fn push(&mut self, prefix: usize, encoding: Range<usize>, hash: u64) -> VisitedId {
+        let number = self.all.len() as u32;
+        let next = self.first.insert(key(hash, prefix), number);
+        self.all.push(State {
+            prefix,
+            start: encoding.start,
+            end: encoding.end,
+            hash,
+            next,
+            extended: false,
+        });
+        VisitedId(number)
+    }
+
+    /// Whether the prefix was extended from that state.
+    pub(super) fn extended(&self, state: VisitedId) -> bool {
+        self.all[state.0 as usize].extended
+    }
+
+    /// Takes note that it was.
+    pub(super) fn extend_from(&mut self, state: VisitedId) {
+        self.all[state.0 as usize].extended = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn states_of_different_prefixes_are_different() {
+        let mut visited = Visited::default();
+        let mut add = |prefix, state: &[u8]| visited.add(prefix, |out| out.extend(state));
+        let (one, new) = add(0, b"state");
+        assert!(new);
+        assert_eq!(add(0, b"state"), (one, false));
+        assert!(add(1, b"state").1);
+        assert!(add(0, b"other").1);
+        assert!(add(0, b"").1);
+        let copy = visited.add_first(2, one);
+        assert_eq!(visited.add(2, |out| out.extend(b"state")), (copy, false));
+        visited.extend_from(one);
+        assert!(visited.extended(one));
+        let (other, _) = visited.add(1, |out| out.extend(b"state"));
+        assert!(!visited.extended(other));
+    }
+}

@@ -1,0 +1,445 @@
+//! Profiles: what kinds of patterns a random program is mostly made of.
+//!
+//! A program that uses everything at once hardly ever meets the narrow conditions under which a
+//! reduction goes wrong. So each profile favours a few [`Pattern`]s that belong together, and
+//! mixes in some of the others.
+
+use Pattern as P;
+
+/// A pattern of a few statements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(
+    missing_docs,
+    reason = "the names say it; the code that makes them is next door"
+)]
+pub enum Pattern {
+    Write,
+    Read,
+    Increment,
+    Array,
+    Fields,
+    Pointer,
+    Compute,
+    AssertLocal,
+    AssertGlobal,
+    If,
+    IfStar,
+    ChooseBlock,
+    ChooseNumber,
+    Assume,
+    Await,
+    BoundedLoop,
+    Endless,
+    LoopBack,
+    Switch,
+    Locked,
+    LockedData,
+    BareData,
+    NestedLocks,
+    Reentrant,
+    TryLock,
+    ReadLock,
+    WriteLock,
+    TryReadWrite,
+    StrayUnlock,
+    Semaphore,
+    Down,
+    Up,
+    TryDown,
+    MonitorWait,
+    MonitorNotify,
+    CondWait,
+    CondNotify,
+    Send,
+    Receive,
+    Poll,
+    Meet,
+    Cas,
+    FetchAdd,
+    Swap,
+    AtomicVariable,
+    AtomicBlock,
+    AtomicWait,
+    Call,
+    New,
+    HeapRead,
+    HeapWrite,
+    HeapLocked,
+    Free,
+    Spawn,
+    SpawnJoin,
+    Reach,
+    Yield,
+    Return,
+    Give,
+    Take,
+    ThreadLocal,
+    Guarded,
+    BareGuarded,
+    GuardedEach,
+    Exclusive,
+}
+
+/// What random programs are to be like.
+#[derive(Debug)]
+pub struct Profile {
+    /// The name that users write.
+    pub name: &'static str,
+    /// What they are mostly made of, with weights.
+    favours: &'static [(Pattern, u32)],
+    /// What threads often end with.
+    pub(super) endings: &'static [Pattern],
+    /// How many in a hundred have a `main` that spawns, instead of `run`.
+    pub(super) spawning: u32,
+    /// How many in a hundred have an invariant.
+    pub(super) invariants: u32,
+}
+
+impl Profile {
+    /// What the next pattern is chosen from.
+    pub(super) fn patterns(&self, focused: bool) -> &'static [(Pattern, u32)] {
+        if focused { self.favours } else { EVERYTHING }
+    }
+}
+
+/// The profile of that name.
+#[must_use]
+pub fn by_name(name: &str) -> Option<&'static Profile> {
+    PROFILES.iter().find(|profile| profile.name == name)
+}
+
+const fn profile(
+    name: &'static str,
+    favours: &'static [(Pattern, u32)],
+    endings: &'static [Pattern],
+) -> Profile {
+    Profile {
+        name,
+        favours,
+        endings,
+        spawning: 10,
+        invariants: 10,
+    }
+}
+
+/// Every profile.
+pub const PROFILES: &[Profile] = &[
+    Profile {
+        spawning: 25,
+        invariants: 20,
+        ..profile("mixed", EVERYTHING, &[])
+    },
+    profile(
+        "data",
+        &[
+            (P::Write, 4),
+            (P::Read, 4),
+            (P::Increment, 2),
+            (P::Array, 2),
+            (P::Fields, 1),
+            (P::Pointer, 2),
+            (P::AssertLocal, 3),
+            (P::AssertGlobal, 1),
+        ],
+        &[P::AssertLocal],
+    ),
+    profile(
+        "choice-after-commit",
+        &[
+            (P::Write, 5),
+            (P::IfStar, 4),
+            (P::ChooseNumber, 2),
+            (P::ChooseBlock, 2),
+            (P::Assume, 4),
+            (P::Read, 2),
+            (P::AssertLocal, 2),
+            (P::Compute, 1),
+        ],
+        &[P::IfStar, P::Read],
+    ),
+    profile(
+        "blocked-guards",
+        &[
+            (P::Assume, 3),
+            (P::Await, 3),
+            (P::AtomicWait, 1),
+            (P::Write, 9),
+            (P::Read, 2),
+            (P::AssertLocal, 2),
+            (P::AssertGlobal, 1),
+        ],
+        &[P::AssertLocal, P::Write],
+    ),
+    profile(
+        "reentrant",
+        &[
+            (P::Reentrant, 6),
+            (P::Write, 2),
+            (P::Read, 2),
+            (P::LockedData, 2),
+            (P::AssertLocal, 2),
+            (P::BareData, 1),
+        ],
+        &[P::AssertLocal],
+    ),
+    profile(
+        "monitors",
+        &[
+            (P::MonitorWait, 3),
+            (P::MonitorNotify, 4),
+            (P::CondWait, 3),
+            (P::CondNotify, 4),
+            (P::LockedData, 2),
+            (P::Write, 1),
+            (P::AssertGlobal, 1),
+        ],
+        &[P::MonitorNotify, P::CondNotify],
+    ),
+    Profile {
+        spawning: 100,
+        ..profile(
+            "spawn-join",
+            &[
+                (P::SpawnJoin, 3),
+                (P::Spawn, 1),
+                (P::LockedData, 2),
+                (P::BareData, 2),
+                (P::Write, 3),
+                (P::Read, 3),
+                (P::AssertLocal, 2),
+                (P::Pointer, 1),
+            ],
+            &[P::AssertLocal, P::BareData],
+        )
+    },
+    profile(
+        "heap",
+        &[
+            (P::New, 4),
+            (P::HeapRead, 4),
+            (P::HeapWrite, 3),
+            (P::HeapLocked, 3),
+            (P::Free, 1),
+            (P::Cas, 1),
+            (P::AssertLocal, 2),
+        ],
+        &[P::HeapRead, P::Free],
+    ),
+    profile(
+        "tries",
+        &[
+            (P::TryLock, 4),
+            (P::TryReadWrite, 2),
+            (P::TryDown, 2),
+            (P::Poll, 2),
+            (P::Locked, 3),
+            (P::LockedData, 3),
+            (P::Semaphore, 1),
+            (P::WriteLock, 1),
+            (P::AssertLocal, 1),
+        ],
+        &[P::TryLock],
+    ),
+    profile(
+        "locked-data",
+        &[
+            (P::LockedData, 8),
+            (P::BareData, 1),
+            (P::Locked, 2),
+            (P::NestedLocks, 2),
+            (P::AssertLocal, 2),
+            (P::BoundedLoop, 1),
+        ],
+        &[P::BareData, P::AssertLocal],
+    ),
+    profile(
+        "lock-order",
+        &[
+            (P::NestedLocks, 6),
+            (P::Locked, 2),
+            (P::WriteLock, 1),
+            (P::ReadLock, 1),
+            (P::Down, 1),
+            (P::Up, 1),
+            (P::Write, 1),
+        ],
+        &[],
+    ),
+    profile(
+        "endless",
+        &[
+            (P::Write, 5),
+            (P::LoopBack, 2),
+            (P::Read, 2),
+            (P::AssertGlobal, 3),
+            (P::IfStar, 1),
+            (P::LockedData, 1),
+        ],
+        &[P::Endless, P::Endless, P::LoopBack],
+    ),
+    Profile {
+        invariants: 100,
+        ..profile(
+            "invariants",
+            &[
+                (P::Write, 6),
+                (P::Increment, 2),
+                (P::LockedData, 2),
+                (P::AtomicBlock, 2),
+                (P::Read, 1),
+                (P::IfStar, 1),
+            ],
+            &[],
+        )
+    },
+    Profile {
+        spawning: 30,
+        ..profile(
+            "disciplines",
+            &[
+                (P::ThreadLocal, 4),
+                (P::Guarded, 6),
+                (P::BareGuarded, 1),
+                (P::GuardedEach, 3),
+                (P::Exclusive, 4),
+                (P::Write, 2),
+                (P::Read, 1),
+                (P::AssertLocal, 1),
+            ],
+            &[],
+        )
+    },
+    profile(
+        "handover",
+        &[
+            (P::Give, 4),
+            (P::Take, 4),
+            (P::BareData, 2),
+            (P::LockedData, 1),
+            (P::AssertLocal, 1),
+        ],
+        &[P::BareData, P::Take],
+    ),
+    profile(
+        "read-write-locks",
+        &[
+            (P::ReadLock, 4),
+            (P::WriteLock, 4),
+            (P::TryReadWrite, 1),
+            (P::BareData, 1),
+            (P::AssertLocal, 2),
+        ],
+        &[P::AssertLocal],
+    ),
+    profile(
+        "channels",
+        &[
+            (P::Send, 6),
+            (P::Receive, 3),
+            (P::Meet, 1),
+            (P::Poll, 4),
+            (P::Write, 2),
+            (P::AssertLocal, 2),
+            (P::Semaphore, 1),
+        ],
+        &[P::Send, P::Poll],
+    ),
+    profile(
+        "atomics",
+        &[
+            (P::Cas, 3),
+            (P::FetchAdd, 3),
+            (P::Swap, 2),
+            (P::AtomicVariable, 3),
+            (P::AtomicBlock, 3),
+            (P::AtomicWait, 1),
+            (P::Read, 2),
+            (P::AssertLocal, 2),
+        ],
+        &[P::AssertLocal],
+    ),
+    profile(
+        "control",
+        &[
+            (P::BoundedLoop, 3),
+            (P::LoopBack, 2),
+            (P::Switch, 2),
+            (P::If, 3),
+            (P::Call, 4),
+            (P::Return, 1),
+            (P::Write, 3),
+            (P::Read, 3),
+            (P::AssertLocal, 2),
+            (P::Reach, 1),
+        ],
+        &[],
+    ),
+];
+
+/// Everything there is.
+const EVERYTHING: &[(Pattern, u32)] = &[
+    (P::Write, 12),
+    (P::Read, 10),
+    (P::Increment, 4),
+    (P::Array, 4),
+    (P::Fields, 2),
+    (P::Pointer, 3),
+    (P::Compute, 3),
+    (P::AssertLocal, 6),
+    (P::AssertGlobal, 3),
+    (P::If, 4),
+    (P::IfStar, 4),
+    (P::ChooseBlock, 2),
+    (P::ChooseNumber, 3),
+    (P::Assume, 4),
+    (P::Await, 3),
+    (P::BoundedLoop, 2),
+    (P::Endless, 1),
+    (P::LoopBack, 2),
+    (P::Switch, 1),
+    (P::Locked, 4),
+    (P::LockedData, 5),
+    (P::BareData, 2),
+    (P::NestedLocks, 2),
+    (P::Reentrant, 2),
+    (P::TryLock, 2),
+    (P::ReadLock, 2),
+    (P::WriteLock, 2),
+    (P::TryReadWrite, 1),
+    (P::StrayUnlock, 1),
+    (P::Semaphore, 2),
+    (P::Down, 1),
+    (P::Up, 1),
+    (P::TryDown, 1),
+    (P::MonitorWait, 1),
+    (P::MonitorNotify, 2),
+    (P::CondWait, 1),
+    (P::CondNotify, 2),
+    (P::Send, 2),
+    (P::Receive, 2),
+    (P::Poll, 1),
+    (P::Meet, 1),
+    (P::Cas, 2),
+    (P::FetchAdd, 2),
+    (P::Swap, 1),
+    (P::AtomicVariable, 2),
+    (P::AtomicBlock, 3),
+    (P::AtomicWait, 1),
+    (P::Call, 3),
+    (P::New, 2),
+    (P::HeapRead, 2),
+    (P::HeapWrite, 1),
+    (P::HeapLocked, 1),
+    (P::Free, 1),
+    (P::Spawn, 1),
+    (P::SpawnJoin, 1),
+    (P::Reach, 1),
+    (P::Yield, 1),
+    (P::Return, 1),
+    (P::Give, 1),
+    (P::Take, 1),
+    (P::ThreadLocal, 1),
+    (P::Guarded, 1),
+    (P::GuardedEach, 1),
+    (P::Exclusive, 1),
+];

@@ -1,0 +1,106 @@
+//! One search of one program, and what is worth comparing of it.
+
+use std::collections::{BTreeSet, HashSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use raddle_explore::{
+    FaultKind, Inconclusive, Limit, Order, Outcome, Place, Property, PropertySet, Reduction,
+    Search, Verdict,
+};
+use raddle_machine::{Granularity, Machine, Program};
+
+use crate::recorder::{Failed, Recorder};
+
+/// Programs with more states are given up.
+pub const MOST_STATES: u64 = 20_000;
+
+/// No program of that size takes so long, unless something hangs.
+const MOST_TIME: Duration = Duration::from_secs(30);
+
+/// What a search came to.
+pub struct Observation {
+    /// What the search says.
+    pub outcome: Outcome,
+    /// The local states that were reached.
+    pub local_states: HashSet<Vec<u8>>,
+    /// The failures that steps met.
+    pub failed: BTreeSet<Failed>,
+    /// The goals that were not reached.
+    pub unreached_goals: Vec<usize>,
+}
+
+/// Searches for all violations of the properties.
+pub fn observe(
+    program: &Arc<Program>,
+    reduction: &mut dyn Reduction<Recorder>,
+    order: Order,
+    properties: PropertySet,
+) -> Observation {
+    let machine = Machine::new(Arc::clone(program), Granularity::Access);
+    let mut recorder = Recorder::new(machine);
+    let outcome = Search::new()
+        .order(order)
+        .properties(properties)
+        .collect_all()
+        .max_states(MOST_STATES)
+        .timeout(MOST_TIME)
+        .run(&mut recorder, reduction);
+    Observation {
+        unreached_goals: recorder.machine().unreached_goals(),
+        outcome,
+        local_states: recorder.local_states,
+        failed: recorder.failed,
+    }
+}
+
+impl Observation {
+    /// The limit that cut the search.
+    #[must_use]
+    pub fn cut(&self) -> Option<Limit> {
+        self.outcome.cut
+    }
+
+    /// The places of the violations of a property, those of each violation in order.
+    #[must_use]
+    pub fn places(&self, property: Property) -> BTreeSet<Vec<Place>> {
+        let violations = self.outcome.violations.iter();
+        violations
+            .filter(|violation| violation.property() == property)
+            .map(|violation| {
+                let mut places = violation.places();
+                places.sort_unstable();
+                places
+            })
+            .collect()
+    }
+
+    /// Whether a property is violated.
+    #[must_use]
+    pub fn violates(&self, property: Property) -> bool {
+        let mut violations = self.outcome.violations.iter();
+        violations.any(|violation| violation.property() == property)
+    }
+
+    /// The failures of a kind that steps met.
+    #[must_use]
+    pub fn failed_by(&self, kind: FaultKind) -> BTreeSet<&Failed> {
+        let failed = self.failed.iter();
+        failed.filter(|(_, met, _)| *met == kind).collect()
+    }
+
+    /// Whether every execution was cut by an assumption.
+    #[must_use]
+    pub fn is_vacuous(&self) -> bool {
+        self.outcome.verdict == Verdict::Inconclusive(Inconclusive::Vacuous)
+    }
+
+    /// Whether no execution ended otherwise than by an assumption. Then it depends on the
+    /// properties that were asked for whether the verdict says so.
+    #[must_use]
+    pub fn ends_only_by_assumptions(&self) -> bool {
+        let statistics = &self.outcome.statistics;
+        let otherwise = statistics.terminated + statistics.deadlocked + statistics.failed;
+        statistics.cut > 0 && otherwise == 0
+    }
+}

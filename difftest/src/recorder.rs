@@ -1,0 +1,169 @@
+//! [`Recorder`]: a machine that takes notes.
+
+use std::collections::{BTreeSet, HashSet};
+
+use raddle_explore::{
+    Access, Choice, Fault, FaultKind, Footprint, Guard, Location, Place, Status, Step, System,
+    ThreadId, Variable,
+};
+use raddle_machine::{Machine, State};
+
+use crate::lock_sets::LockSets;
+
+/// A failure of a thread: who, as [`Machine::thread_identity`] has it, in which way, where.
+pub type Failed = (Vec<u8>, FaultKind, Place);
+
+/// A [`Machine`] that records what its steps come to.
+///
+/// Every step that a reduction makes is a step of the program, whether or not the
+/// reduction goes on from there; so what is recorded was reached.
+#[derive(Clone)]
+pub struct Recorder {
+    machine: Machine,
+    /// The local states that were reached, of all threads.
+    pub local_states: HashSet<Vec<u8>>,
+    /// The failures that were met.
+    pub failed: BTreeSet<Failed>,
+    /// Which locks were held at all accesses to each variable, if it was asked for.
+    pub lock_sets: Option<LockSets>,
+    bytes: Vec<u8>,
+}
+
+impl Recorder {
+    /// A recorder around a machine.
+    #[must_use]
+    pub fn new(machine: Machine) -> Self {
+        Self {
+            machine,
+            local_states: HashSet::new(),
+            failed: BTreeSet::new(),
+            lock_sets: None,
+            bytes: Vec::new(),
+        }
+    }
+
+    /// The machine.
+    #[must_use]
+    pub fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
+    fn record(&mut self, state: &State, thread: ThreadId) {
+        self.bytes.clear();
+        self.machine.local_state(state, thread, &mut self.bytes);
+        if !self.local_states.contains(&self.bytes) {
+            self.local_states.insert(self.bytes.clone());
+        }
+    }
+
+    fn record_failure(&mut self, before: &State, thread: ThreadId, fault: &Fault) {
+        let mut identity = Vec::new();
+        self.machine.thread_identity(before, thread, &mut identity);
+        self.failed.insert((identity, fault.kind, fault.place));
+    }
+}
+
+/// Everything is the machine's answer. What the trait has defaults for is passed on as well: a
+/// default would hide what the machine knows.
+impl System for Recorder {
+    type State = State;
+
+    fn initial(&mut self) -> State {
+        let state = self.machine.initial();
+        for thread in 0..self.machine.thread_count(&state) {
+            self.record(&state, ThreadId(thread as u32));
+        }
+        state
+    }
+
+    fn thread_count(&self, state: &State) -> usize {
+        self.machine.thread_count(state)
+    }
+
+    fn step(&mut self, state: &State, thread: ThreadId, choice: Choice, step: &mut Step<State>) {
+        self.machine.step(state, thread, choice, step);
+        if let Some(lock_sets) = &mut self.lock_sets {
+            lock_sets.note(&mut self.machine, state, thread, step);
+        }
+        match &step.status {
+            Status::Ended | Status::Blocked { .. } => return,
+            Status::Failed(fault) => self.record_failure(state, thread, fault),
+            Status::Moved => {}
+        }
+        self.record(&step.after, thread);
+        let spawned = self.machine.thread_count(state)..self.machine.thread_count(&step.after);
+        for child in spawned {
+            self.record(&step.after, ThreadId(child as u32));
+        }
+    }
+
+    fn canonicalise(&mut self, state: &mut State) {
+        self.machine.canonicalise(state);
+    }
+
+    fn encode(&self, state: &State, bytes: &mut Vec<u8>) {
+        self.machine.encode(state, bytes);
+    }
+
+    fn decode(&self, bytes: &[u8], state: &mut State) {
+        self.machine.decode(bytes, state);
+    }
+
+    fn canonicalise_following(&mut self, state: &mut State, thread: ThreadId) -> ThreadId {
+        self.machine.canonicalise_following(state, thread)
+    }
+
+    fn broken_invariant(&mut self, state: &State, reads: &mut Footprint) -> Option<Fault> {
+        self.machine.broken_invariant(state, reads)
+    }
+
+    fn failed(&self, state: &State) -> bool {
+        self.machine.failed(state)
+    }
+
+    fn ended(&self, state: &State, thread: ThreadId) -> bool {
+        self.machine.ended(state, thread)
+    }
+
+    fn variable(&self, state: &State, location: Location) -> Variable {
+        self.machine.variable(state, location)
+    }
+
+    fn guards(&self, state: &State, thread: ThreadId, access: &Access, guards: &mut Vec<Guard>) {
+        self.machine.guards(state, thread, access, guards);
+    }
+
+    fn holds(&self, state: &State, thread: ThreadId, lock: Location) -> bool {
+        self.machine.holds(state, thread, lock)
+    }
+
+    fn owns(&mut self, state: &State, thread: ThreadId, location: Location) -> bool {
+        self.machine.owns(state, thread, location)
+    }
+
+    fn declared(
+        &mut self,
+        state: &State,
+        thread: ThreadId,
+        access: &Access,
+        reads: &mut Footprint,
+    ) -> Option<bool> {
+        self.machine.declared(state, thread, access, reads)
+    }
+
+    fn held_locks(&self, state: &State, thread: ThreadId, locks: &mut Vec<Location>) {
+        self.machine.held_locks(state, thread, locks);
+    }
+
+    fn can_be_joined(&self, state: &State, thread: ThreadId) -> bool {
+        self.machine.can_be_joined(state, thread)
+    }
+
+    fn place(&self, state: &State, thread: ThreadId) -> Place {
+        self.machine.place(state, thread)
+    }
+
+    fn thread_name(&self, state: &State, thread: ThreadId) -> u64 {
+        self.machine.thread_name(state, thread)
+    }
+}
