@@ -352,6 +352,10 @@ impl System for Machine {
             if let Some(breach) = breach {
                 self.fail(state, thread, breach, step);
             }
+            let taken = broken || !matches!(halt, Halt::Block { .. });
+            if taken && step.after.has_stopped(thread) {
+                (self.enforcer).note_end(word::thread(state.threads[thread].name));
+            }
             step.footprint.append(&mut self.enforcer.looks);
             if broken {
                 return;

@@ -41,7 +41,8 @@
 //! | spawn | yes | no | nobody else sees the new thread before; names commute |
 //! | join | no | yes | the other thread stays ended |
 //! | the end of a thread | yes | no | but see [`Protection`] on being alone |
-//! | freeing an object | as a write to all of it | | |
+//! | freeing an object | as a write to all of its data | | |
+//! | freeing an object with a lock or semaphore in it | no | no | as if it were tried: using it becomes an error |
 
 mod protection;
 
@@ -172,7 +173,10 @@ impl Movers {
                     false => moves(self, system, owned),
                 }
             }
-            SyncOp::Try => {
+            SyncOp::Try | SyncOp::Destroy => {
+                if system.owns(state, thread, access.location) {
+                    return Mover::BOTH;
+                }
                 let variable = system.variable(state, access.location);
                 self.protection.note_try(variable);
                 Mover::NON

@@ -37,7 +37,7 @@ use crate::property::{Property, PropertySet};
 use crate::reduction::{
     BlockedThread, Effort, End, PendingAccess, Reduction, Visitor, for_each_race,
 };
-use crate::system::{Choice, Footprint, Status, Step, System, ThreadId};
+use crate::system::{Choice, Footprint, Step, System, ThreadId};
 
 /// A visible step and the invisible ones after it.
 pub struct Optimistic<S: System> {
@@ -78,7 +78,7 @@ impl<S: System> Optimistic<S> {
             while let Some(choice) = next {
                 system.step(state, thread, choice, &mut self.step);
                 next = self.step.next_choice;
-                if matches!(self.step.status, Status::Moved | Status::Failed(_)) {
+                if self.step.status.makes_its_accesses() {
                     let accesses = self.step.footprint.iter();
                     self.pending
                         .extend(accesses.map(|&access| PendingAccess { thread, access }));

@@ -281,7 +281,7 @@ impl<S: System> Cartesian<S> {
         for thread in names {
             let (state, step) = (&self.canonical, &mut self.step);
             (at.system).for_each_step(state, thread, step, |_, _, step| {
-                if matches!(step.status, Status::Moved | Status::Failed(_)) {
+                if step.status.makes_its_accesses() {
                     let accesses = step.footprint.iter();
                     let pending = accesses.map(|&access| PendingAccess { thread, access });
                     self.pending.extend(pending);
