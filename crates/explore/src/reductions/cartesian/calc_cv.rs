@@ -105,8 +105,8 @@ impl<S: System> Cartesian<S> {
         Ok(())
     }
 
-    /// A first transition with alternatives: a prefix of one transition for each of them.
-    /// Together they touch whatever any of them touches, be it that it is blocked.
+    /// A first transition with alternatives: a prefix of one transition for each of them, which
+    /// ends there. Together they touch what any of them touches, blocked ones included.
     fn add_choice(&mut self, at: &mut Expansion<'_, S>, i: usize) -> Result<(), Interrupted> {
         let thread = ThreadId(i as u32);
         let step = &mut self.step;
@@ -301,7 +301,9 @@ impl<S: System> Cartesian<S> {
 
     /// Adds the expanded state to those that prefix `i` has been in. It is encoded only once.
     fn visit_expanded(&mut self, at: &mut Expansion<'_, S>, i: usize) -> VisitedId {
-        if let Some(expanded) = self.expanded {
+        if let Some(expanded) = self.expanded
+            && Repair::CycleTestComparesWholeStates.is_on()
+        {
             return self.visited.add_first(i, expanded);
         }
         self.canonical.clone_from(at.s);
