@@ -95,7 +95,7 @@ impl<S: System> Cartesian<S> {
             self.add_choice(at, i)?;
         } else {
             let Some(self_loop) = self.next_self_loop() else {
-                self.cv[i].extendable = false;
+                self.end_without_transition(i);
                 return Ok(());
             };
             count(&self.step.status, &mut at.effort);
@@ -192,7 +192,7 @@ impl<S: System> Cartesian<S> {
             return;
         }
         let Some(self_loop) = self.next_self_loop() else {
-            self.cv[i].extendable = false;
+            self.end_without_transition(i);
             return;
         };
         let step = &self.step;
@@ -250,6 +250,15 @@ impl<S: System> Cartesian<S> {
             Status::Ended if Repair::TerminationIsATransition.is_on() => Some(SelfLoop::Ended),
             Status::Ended => return None,
         })
+    }
+
+    /// Thread `i` has ended, and its last real step stays the last of its prefix: what becomes of
+    /// it if its end is no transition.
+    fn end_without_transition(&mut self, i: usize) {
+        let prefix = &mut self.cv[i];
+        prefix.kind = Kind::Infinite;
+        prefix.self_loop = Some(SelfLoop::Ended);
+        prefix.extendable = false;
     }
 
     /// Stops prefix `i` and those whose last transition depends on the step that is to become
