@@ -225,6 +225,11 @@ impl Movers {
         access: &Access,
     ) -> Mover {
         let (location, after) = (access.location, &step.after);
+        let variable = system.variable(state, location);
+        if access.writes && self.protection.is_observed(variable) {
+            self.protection.access(system, state, thread, access);
+            return Mover::NON;
+        }
         if system.owns(state, thread, location) {
             return Mover {
                 left: true,
