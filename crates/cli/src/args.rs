@@ -23,6 +23,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Check a program: explore all its schedules and report what can go wrong.
     Check(Check),
+    /// Explain a program: which steps commute, what protects what, which functions are atomic.
+    Explain(Explain),
     /// Execute one random schedule of a program.
     Run(Run),
     /// Execute a counterexample again, step by step.
@@ -85,6 +87,34 @@ pub(crate) struct Check {
     /// Write the (first) counterexample to a file, for `raddle replay`.
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) drawing: Drawing,
+
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Explain {
+    /// The program (`-` reads standard input).
+    pub(crate) file: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) step: Steps,
+
+    /// Give up after this many states.
+    #[arg(long, value_name = "N", value_parser = count)]
+    pub(crate) max_states: Option<u64>,
+
+    /// Give up when the search takes this much memory, such as 512M or 4G. [default: half of
+    /// the memory of the machine]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) max_memory: Option<u64>,
+
+    /// Give up after this time, such as 30s, 5m or 1h (a plain number is seconds).
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) timeout: Option<Duration>,
 
     #[command(flatten)]
     pub(crate) drawing: Drawing,

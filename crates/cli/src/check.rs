@@ -216,7 +216,7 @@ fn explore(
 }
 
 /// A flag that Ctrl-C sets. A second Ctrl-C does not wait.
-fn interruption() -> Arc<AtomicBool> {
+pub(crate) fn interruption() -> Arc<AtomicBool> {
     let flag = Arc::new(AtomicBool::new(false));
     let set = Arc::clone(&flag);
     // Without a handler, Ctrl-C ends the process as usual: nothing is lost but the numbers.

@@ -3,6 +3,7 @@
 mod args;
 mod check;
 mod debugger;
+mod explain;
 mod format;
 mod keys;
 mod load;
@@ -69,6 +70,7 @@ fn main() -> ExitCode {
     };
     let exit = match &cli.command {
         Command::Check(args) => check::check(args),
+        Command::Explain(args) => explain::explain(args),
         Command::Run(args) => simulate::simulate(args),
         Command::Replay(args) => replay::replay(args),
         Command::Fmt(args) => format::format(args),
