@@ -91,6 +91,12 @@ impl Machine {
         self.program.guard_name(guard)
     }
 
+    /// Whether a variable is a global variable, or part of one.
+    #[must_use]
+    pub fn is_global(&self, variable: Variable) -> bool {
+        (variable.0 as usize) < self.program.checked().initial.len()
+    }
+
     /// Whether a lock is the pseudo lock of a thread.
     #[must_use]
     pub fn is_pseudo_lock(&self, guard: Guard) -> bool {

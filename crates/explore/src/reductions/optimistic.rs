@@ -63,12 +63,6 @@ impl<S: System> Default for Optimistic<S> {
 }
 
 impl<S: System> Optimistic<S> {
-    /// The classification that it has come to.
-    #[must_use]
-    pub fn protection(&self) -> &Protection {
-        &self.movers.protection
-    }
-
     /// The accesses that each thread is about to make, in the order of threads.
     fn find_pending(&mut self, system: &mut S, state: &S::State) {
         self.pending.clear();
@@ -149,6 +143,11 @@ impl<S: System> Reduction<S> for Optimistic<S> {
     fn begin_round(&mut self) {
         self.movers.protection.begin_round();
         self.interior.begin_round();
+    }
+
+    /// The classification that it has come to.
+    fn protection(&self) -> Option<&Protection> {
+        Some(&self.movers.protection)
     }
 
     fn count_visited(&mut self) {

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use raddle_explore::lock_order::{Deadlocks, PossibleDeadlock};
-use raddle_explore::movers::Knowledge;
+use raddle_explore::movers::{Knowledge, Protection as Inferred};
 use raddle_explore::reductions::transactions::Transactions;
-use raddle_explore::{Guard, Outcome, Place};
+use raddle_explore::{Guard, Outcome, Place, Reduction};
 use raddle_lang::Span;
 use raddle_lang::hir::Discipline;
 use raddle_report::explanation::{
@@ -25,7 +25,10 @@ pub(super) fn summarise(
     outcome: &Outcome,
 ) -> Explanation {
     let program = machine.program();
-    let known = transactions.protection().knowledge();
+    let known = transactions
+        .protection()
+        .map(Inferred::knowledge)
+        .unwrap_or_default();
     let mut variables: Vec<Variable> = (known.iter())
         .filter_map(|known| variable(machine, known))
         .collect();
