@@ -1,18 +1,25 @@
 //! The command line.
 
+mod values;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use raddle_explore::{Order, Property, PropertySet};
+use raddle_explore::Order;
+use raddle_explore::interior::Completion;
+use raddle_explore::reductions::cartesian::CycleTest;
 use raddle_machine::Granularity;
+
+pub(crate) use values::{PropertyArg, goals_wanted, properties};
+use values::{count, duration, property, size, workers};
 
 /// Checks multithreaded programs: explores their schedules, and shows what can go wrong.
 #[derive(Parser, Debug)]
 #[command(name = "raddle", version, max_term_width = 90)]
 #[command(
     after_help = "Exit codes: 0 verified (or nothing to report), 1 violation, 2 usage or \
-program error, 3 inconclusive."
+program error, 3 inconclusive, 4 reductions disagree (an error in raddle)."
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -23,6 +30,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Check a program: explore all its schedules and report what can go wrong.
     Check(Check),
+    /// Search programs with every reduction, and compare what they find and what it costs.
+    Compare(Compare),
     /// Explain a program: which steps commute, what protects what, which functions are atomic.
     Explain(Explain),
     /// Execute one random schedule of a program.
@@ -38,9 +47,25 @@ pub(crate) struct Check {
     /// The program (`-` reads standard input).
     pub(crate) file: PathBuf,
 
-    /// The reduction to search with.
-    #[arg(long, default_value = "full", value_name = "NAME")]
+    /// The reduction to search with: auto, full, optimistic, transactions or cartesian. `auto`
+    /// chooses by the properties, and says what it chose.
+    #[arg(long, default_value = "auto", value_name = "NAME")]
     pub(crate) reduction: String,
+
+    /// How transactions that could go on for ever are made to end, with `--reduction
+    /// transactions`. [default: scc]
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub(crate) completion: Option<CompletionArg>,
+
+    /// When a thread counts as going on for ever, with `--reduction cartesian`. [default:
+    /// letter]
+    #[arg(long, value_enum, value_name = "WHICH")]
+    pub(crate) cycle_test: Option<CycleTestArg>,
+
+    /// Search with that many threads at once: breadth-first only, and with reductions that do
+    /// not learn on the way (full, cartesian).
+    #[arg(long, value_name = "N", value_parser = workers)]
+    pub(crate) workers: Option<usize>,
 
     /// The order of the search.
     #[arg(long, value_enum, default_value_t = SearchOrder::Bfs)]
@@ -49,33 +74,26 @@ pub(crate) struct Check {
     #[command(flatten)]
     pub(crate) step: Steps,
 
-    /// The properties to check, separated by commas: assertion, runtime, deadlock,
-    /// invariant, discipline, goal, race, or `all`. [default: all but race]
-    #[arg(long, value_name = "LIST", value_parser = property, value_delimiter = ',')]
-    pub(crate) property: Vec<PropertyArg>,
+    #[command(flatten)]
+    pub(crate) asked: Asked,
 
     /// Do not stop at the first violation: find every distinct one.
     #[arg(long)]
     pub(crate) all: bool,
 
-    /// Give up after this many states.
-    #[arg(long, value_name = "N", value_parser = count)]
-    pub(crate) max_states: Option<u64>,
-
-    /// Do not look further than this many steps from the start.
+    /// Do not look further than this many steps of the reduction from the start.
     #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) max_depth: Option<u64>,
 
-    /// Give up when the search takes this much memory, such as 512M or 4G. [default: half of
-    /// the memory of the machine]
-    #[arg(long, value_name = "SIZE", value_parser = size)]
-    pub(crate) max_memory: Option<u64>,
+    #[command(flatten)]
+    pub(crate) limits: Limits,
 
     /// Give up after this time, such as 30s, 5m or 1h (a plain number is seconds).
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) timeout: Option<Duration>,
 
-    /// Print all statistics of the search.
+    /// Print all statistics of the search. Counting the states that are not stored takes as
+    /// much memory as storing them.
     #[arg(long)]
     pub(crate) stats: bool,
 
@@ -96,6 +114,51 @@ pub(crate) struct Check {
 }
 
 #[derive(Args, Debug)]
+pub(crate) struct Compare {
+    /// The programs (`-` reads standard input).
+    #[arg(required = true)]
+    pub(crate) files: Vec<PathBuf>,
+
+    /// The reductions to compare, separated by commas. [default: all]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(crate) reduction: Vec<String>,
+
+    /// The order of the search.
+    #[arg(long, value_enum, default_value_t = SearchOrder::Bfs)]
+    pub(crate) search: SearchOrder,
+
+    #[command(flatten)]
+    pub(crate) step: Steps,
+
+    #[command(flatten)]
+    pub(crate) asked: Asked,
+
+    #[command(flatten)]
+    pub(crate) limits: Limits,
+
+    /// Give up on a reduction after this time, such as 30s, 5m or 1h (a plain number is
+    /// seconds).
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "60s")]
+    pub(crate) timeout: Duration,
+
+    /// Tables for people, one JSON object, or lines of comma-separated values.
+    #[arg(long, value_enum, default_value_t = TableFormat::Text)]
+    pub(crate) format: TableFormat,
+
+    /// Draw with ASCII characters only.
+    #[arg(long)]
+    pub(crate) ascii: bool,
+
+    /// Print no progress and no warnings.
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+
+    /// When to use colours (`NO_COLOR` is respected).
+    #[arg(long, alias = "color", value_enum, default_value_t = Colour::Auto, value_name = "WHEN")]
+    pub(crate) colour: Colour,
+}
+
+#[derive(Args, Debug)]
 pub(crate) struct Explain {
     /// The program (`-` reads standard input).
     pub(crate) file: PathBuf,
@@ -103,14 +166,8 @@ pub(crate) struct Explain {
     #[command(flatten)]
     pub(crate) step: Steps,
 
-    /// Give up after this many states.
-    #[arg(long, value_name = "N", value_parser = count)]
-    pub(crate) max_states: Option<u64>,
-
-    /// Give up when the search takes this much memory, such as 512M or 4G. [default: half of
-    /// the memory of the machine]
-    #[arg(long, value_name = "SIZE", value_parser = size)]
-    pub(crate) max_memory: Option<u64>,
+    #[command(flatten)]
+    pub(crate) limits: Limits,
 
     /// Give up after this time, such as 30s, 5m or 1h (a plain number is seconds).
     #[arg(long, value_name = "TIME", value_parser = duration)]
@@ -180,6 +237,28 @@ pub(crate) struct Fmt {
     pub(crate) output: Output,
 }
 
+/// What is asked for.
+#[derive(Args, Debug, Clone)]
+pub(crate) struct Asked {
+    /// The properties to check, separated by commas: assertion, runtime, deadlock,
+    /// invariant, discipline, goal, race, or `all`. [default: all but race]
+    #[arg(long, value_name = "LIST", value_parser = property, value_delimiter = ',')]
+    pub(crate) property: Vec<PropertyArg>,
+}
+
+/// When to give up.
+#[derive(Args, Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    /// Give up after this many states.
+    #[arg(long, value_name = "N", value_parser = count)]
+    pub(crate) max_states: Option<u64>,
+
+    /// Give up when the search takes this much memory, such as 512M or 4G. [default: half of
+    /// the memory of the machine]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) max_memory: Option<u64>,
+}
+
 /// What a step is.
 #[derive(Args, Debug, Clone, Copy)]
 pub(crate) struct Steps {
@@ -220,6 +299,56 @@ pub(crate) struct Drawing {
 pub(crate) enum Format {
     Text,
     Json,
+}
+
+#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TableFormat {
+    Text,
+    Json,
+    Csv,
+}
+
+#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CompletionArg {
+    /// Once in each group of states that reach one another and no end.
+    Scc,
+    /// Wherever a cycle is closed.
+    Cycle,
+    /// Where a state turns out to reach no end.
+    Cpc,
+    /// Only at commit points.
+    CpcL19,
+    /// Not at all, which is unsound: only `compare` does it.
+    None,
+}
+
+impl CompletionArg {
+    pub(crate) fn completion(self) -> Completion {
+        match self {
+            Self::Scc => Completion::Scc,
+            Self::Cycle => Completion::Cycle,
+            Self::Cpc => Completion::Cpc,
+            Self::CpcL19 => Completion::CpcL19,
+            Self::None => Completion::None,
+        }
+    }
+}
+
+#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CycleTestArg {
+    /// When it comes to a state that it has been in.
+    Letter,
+    /// One round later, as for the tables in the paper.
+    Paper,
+}
+
+impl CycleTestArg {
+    pub(crate) fn cycle_test(self) -> CycleTest {
+        match self {
+            Self::Letter => CycleTest::ToTheLetter,
+            Self::Paper => CycleTest::AsPublished,
+        }
+    }
 }
 
 #[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
@@ -295,127 +424,6 @@ pub(crate) enum SelfLoops {
     All,
 }
 
-/// One word of `--property`.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum PropertyArg {
-    All,
-    /// Goals are not looked for by the search: it tells afterwards what was never reached.
-    Goal,
-    One(Property),
-}
-
-/// Whether goals that are never reached are to be reported.
-pub(crate) fn goals_wanted(words: &[PropertyArg]) -> bool {
-    let mentioned = |word: &PropertyArg| matches!(word, PropertyArg::All | PropertyArg::Goal);
-    words.is_empty() || words.iter().any(mentioned)
-}
-
-/// The set that the words stand for; the default if there are none.
-pub(crate) fn properties(words: &[PropertyArg]) -> PropertySet {
-    if words.is_empty() {
-        return PropertySet::default();
-    }
-    words
-        .iter()
-        .fold(PropertySet::NONE, |set, word| match word {
-            PropertyArg::All => PropertySet::ALL,
-            PropertyArg::Goal => set,
-            PropertyArg::One(property) => set.with(*property),
-        })
-}
-
-fn property(text: &str) -> Result<PropertyArg, String> {
-    if text == "all" {
-        return Ok(PropertyArg::All);
-    }
-    let singular = text.strip_suffix('s').unwrap_or(text);
-    if singular == "goal" {
-        return Ok(PropertyArg::Goal);
-    }
-    Property::from_name(text)
-        .or_else(|| Property::from_name(singular))
-        .map(PropertyArg::One)
-        .ok_or_else(|| {
-            let names: Vec<_> = Property::ALL
-                .iter()
-                .map(|property| property.name())
-                .collect();
-            format!(
-                "there is no such property; there are: {}, goal, all",
-                names.join(", ")
-            )
-        })
-}
-
-/// A positive number, also as `1_000_000`, `500k` or `2M`.
-fn count(text: &str) -> Result<u64, String> {
-    let (digits, factor) = split_unit(
-        text,
-        &[("k", 1_000), ("M", 1_000_000), ("G", 1_000_000_000)],
-    );
-    number(digits, factor)
-}
-
-/// A number of bytes, also as `512K`, `512M`, `4G`.
-fn size(text: &str) -> Result<u64, String> {
-    let units = [
-        ("KiB", 1 << 10),
-        ("MiB", 1 << 20),
-        ("GiB", 1 << 30),
-        ("K", 1 << 10),
-        ("k", 1 << 10),
-        ("M", 1 << 20),
-        ("G", 1 << 30),
-        ("T", 1 << 40),
-        ("B", 1),
-    ];
-    let (digits, factor) = split_unit(text, &units);
-    number(digits, factor)
-}
-
-fn split_unit<'t>(text: &'t str, units: &[(&str, u64)]) -> (&'t str, u64) {
-    units
-        .iter()
-        .find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, *factor)))
-        .unwrap_or((text, 1))
-}
-
-fn number(digits: &str, factor: u64) -> Result<u64, String> {
-    let digits = digits.trim().replace('_', "");
-    let number: u64 = digits
-        .parse()
-        .map_err(|_| "a whole number is needed, such as 1000000, 500k or 2M".to_owned())?;
-    match number.checked_mul(factor) {
-        Some(0) => Err("it must be more than zero".into()),
-        Some(number) => Ok(number),
-        None => Err("this number is too large".into()),
-    }
-}
-
-fn duration(text: &str) -> Result<Duration, String> {
-    let units = [
-        ("ms", 0.001),
-        ("s", 1.0),
-        ("m", 60.0),
-        ("min", 60.0),
-        ("h", 3600.0),
-    ];
-    let (digits, factor) = units
-        .iter()
-        .filter_map(|(unit, factor)| Some((text.strip_suffix(unit)?, *factor)))
-        .find(|(digits, _)| digits.parse::<f64>().is_ok())
-        .unwrap_or((text, 1.0));
-    let seconds = digits
-        .trim()
-        .parse::<f64>()
-        .ok()
-        .map(|number| number * factor);
-    seconds
-        .filter(|seconds| *seconds > 0.0)
-        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
-        .ok_or_else(|| "a time is needed, such as 30s, 5m or 1h".into())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -424,21 +432,5 @@ mod tests {
     fn the_command_line_is_consistent() {
         use clap::CommandFactory;
         Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn numbers_sizes_and_times_have_units() {
-        assert_eq!(count("1_000"), Ok(1000));
-        assert_eq!(count("2M"), Ok(2_000_000));
-        assert!(count("0").is_err() && count("-1").is_err() && count("x").is_err());
-        assert_eq!(size("4G"), Ok(4 << 30));
-        assert_eq!(size("512MiB"), Ok(512 << 20));
-        assert!(size("99999999999G").is_err());
-        assert_eq!(duration("90"), Ok(Duration::from_secs(90)));
-        assert_eq!(duration("1.5m"), Ok(Duration::from_secs(90)));
-        assert_eq!(duration("250ms"), Ok(Duration::from_millis(250)));
-        for bad in ["", "0", "-3s", "soon", "nan", "inf", "1e300h"] {
-            assert!(duration(bad).is_err(), "{bad}");
-        }
     }
 }

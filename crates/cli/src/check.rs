@@ -1,90 +1,33 @@
 //! `raddle check`
 
+mod deadlocks;
+mod plan;
+mod report;
+mod searches;
+mod strategy;
+mod text;
+
 use std::fs::OpenOptions;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use raddle_explore::{Inconclusive, Outcome, Property, Search, Verdict, reductions};
-use raddle_lang::Span;
-use raddle_machine::narrate::Narrator;
-use raddle_machine::{Machine, Program};
-use raddle_report::json::{self, CheckReport, ViolationKind};
-use raddle_report::lanes;
-use raddle_report::story::Story;
-use raddle_report::style::Role;
-use raddle_report::table::{bytes, duration, key_values, number};
+use raddle_explore::{Outcome, Property, PropertySet};
+use raddle_machine::Program;
+use raddle_report::json::{self, CheckReport};
 
 use crate::args::{Check, SelfLoops, goals_wanted, properties};
 use crate::load::{Loaded, load};
-use crate::progress::ProgressLine;
 use crate::terminal::{Terminal, complain, print};
-use crate::{Exit, memory, replay, tell};
+use crate::{Exit, reduction, replay};
+use searches::Findings;
 
-/// Everything there is to report about a check.
-struct Findings {
-    outcome: Outcome,
-    /// The violations, those of goals included.
-    stories: Vec<(ViolationKind, Story)>,
-    unreached: Vec<Span>,
-}
-
-impl Findings {
-    fn verdict(&self) -> json::Verdict {
-        match self.outcome.verdict {
-            _ if !self.stories.is_empty() => json::Verdict::Violation,
-            Verdict::Verified => json::Verdict::Verified,
-            Verdict::Violated => json::Verdict::Violation,
-            Verdict::Inconclusive(_) => json::Verdict::Inconclusive,
-        }
-    }
-
-    fn reason(&self) -> Option<String> {
-        match self.outcome.verdict {
-            Verdict::Inconclusive(reason) if self.stories.is_empty() => Some(explain(reason)),
-            _ => None,
-        }
-    }
-}
-
-fn explain(reason: Inconclusive) -> String {
-    match reason {
-        Inconclusive::Vacuous => {
-            "vacuous: every execution was cut by an `assume`, so nothing was checked to its end"
-                .into()
-        }
-        other => other.to_string(),
-    }
-}
+pub(crate) use searches::explain;
 
 pub(crate) fn check(args: &Check) -> Exit {
     let terminal = Terminal::new(args.output, args.drawing);
-    let asked = properties(&args.property);
-    let Some(reduction) = reductions::by_name::<Machine>(&args.reduction) else {
-        let known: Vec<_> = reductions::all::<Machine>()
-            .iter()
-            .map(|r| r.name())
-            .collect();
-        return failed(
-            args,
-            &format!(
-                "there is no reduction `{}`; there are: {}",
-                args.reduction,
-                known.join(", ")
-            ),
-        );
+    let strategy = match strategy::strategy(args) {
+        Ok(strategy) => strategy,
+        Err(problem) => return failed(args, &problem),
     };
-    let lost = asked.minus(reduction.preserves());
-    if !lost.is_empty() {
-        let fit = reductions::preserving::<Machine>(asked).join(", ");
-        return failed(
-            args,
-            &format!(
-                "the reduction `{}` does not preserve: {lost}; these do: {fit}",
-                args.reduction
-            ),
-        );
-    }
     if let Some(problem) = args.trace.as_deref().and_then(not_writable) {
         return failed(args, &problem);
     }
@@ -100,11 +43,11 @@ pub(crate) fn check(args: &Check) -> Exit {
             return Exit::Error;
         }
     };
-    let findings = explore(args, &program, reduction, terminal);
+    let findings = searches::explore(args, &program, strategy, terminal);
     if terminal.is_json() {
-        print(&report(args, &program, &findings, diagnostics).to_json());
+        print(&report::report(args, &program, &findings, diagnostics).to_json());
     } else {
-        print(&text(args, &program, &findings, terminal));
+        print(&text::text(args, &program, &findings, terminal));
     }
     // Last: whatever happens to the file, what was found has been said.
     if let Err(problem) = write_trace(args, &program, &findings) {
@@ -137,102 +80,16 @@ fn error_report(args: &Check, reason: String, diagnostics: Vec<json::Diagnostic>
         reduction: args.reduction.clone(),
         search: args.search.name().into(),
         granularity: args.step.granularity.name().into(),
-        properties: property_names(args),
+        properties: property_names(properties(&args.asked.property), args),
         diagnostics,
         ..CheckReport::default()
     }
 }
 
-fn explore(
-    args: &Check,
-    program: &Arc<Program>,
-    mut reduction: Box<dyn raddle_explore::Reduction<Machine> + '_>,
-    terminal: Terminal,
-) -> Findings {
-    let granularity = args.step.granularity.granularity();
-    let asked = properties(&args.property);
-    let fresh_machine = || {
-        Machine::new(Arc::clone(program), granularity)
-            .with_disciplines(asked.contains(Property::Discipline))
-    };
-    let mut machine = fresh_machine();
-    let mut line = ProgressLine::on(terminal);
-    let mut search = Search::new()
-        .order(args.search.order())
-        .properties(asked)
-        .cancel(interruption());
-    if args.all {
-        search = search.collect_all();
-    }
-    if let Some(states) = args.max_states {
-        search = search.max_states(states);
-    }
-    if let Some(depth) = args.max_depth {
-        search = search.max_depth(depth);
-    }
-    if let Some(memory) = args.max_memory.or_else(memory::half_of_all) {
-        search = search.max_memory(memory);
-    }
-    if let Some(time) = args.timeout {
-        search = search.timeout(time);
-    }
-    if let Some(line) = &mut line {
-        search = search.on_progress(|progress| line.show(progress));
-    }
-    let outcome = search.run(&mut machine, reduction.as_mut());
-    drop(line);
-
-    let mut stories: Vec<_> = outcome
-        .violations
-        .iter()
-        .map(|violation| {
-            (
-                tell::kind(violation),
-                tell::story(fresh_machine(), violation),
-            )
-        })
-        .collect();
-    // Only a search that has seen everything knows what is never reached.
-    let complete = outcome.cut.is_none() && (args.all || outcome.violations.is_empty());
-    let mut unreached = Vec::new();
-    if complete {
-        let narrator = Narrator::new(fresh_machine());
-        let goals = match goals_wanted(&args.property) {
-            true => machine.unreached_goals(),
-            false => Vec::new(),
-        };
-        for goal in goals {
-            let goal = &program.checked().goals[goal];
-            let story = tell::unreached_goal(&narrator, goal.span, goal.name.as_deref());
-            stories.push((ViolationKind::Goal, story));
-        }
-        unreached = machine.unreached();
-    }
-    Findings {
-        outcome,
-        stories,
-        unreached,
-    }
-}
-
-/// A flag that Ctrl-C sets. A second Ctrl-C does not wait.
-pub(crate) fn interruption() -> Arc<AtomicBool> {
-    let flag = Arc::new(AtomicBool::new(false));
-    let set = Arc::clone(&flag);
-    // Without a handler, Ctrl-C ends the process as usual: nothing is lost but the numbers.
-    let _ = ctrlc::set_handler(move || {
-        if set.swap(true, Ordering::SeqCst) {
-            std::process::exit(130);
-        }
-    });
-    flag
-}
-
-/// The names of the properties that were asked for.
-fn property_names(args: &Check) -> Vec<String> {
-    let asked = properties(&args.property);
-    let goal = goals_wanted(&args.property).then_some("goal");
-    let names = asked.iter().map(|property| property.name()).chain(goal);
+/// The names of the properties in a set, and of goals.
+fn property_names(properties: PropertySet, args: &Check) -> Vec<String> {
+    let goal = goals_wanted(&args.asked.property).then_some("goal");
+    let names = properties.iter().map(Property::name).chain(goal);
     names.map(str::to_owned).collect()
 }
 
@@ -253,10 +110,9 @@ fn write_trace(args: &Check, program: &Program, findings: &Findings) -> Result<(
     let Some(path) = &args.trace else {
         return Ok(());
     };
-    let (Some(violation), Some((kind, story))) = (
-        findings.outcome.violations.first(),
-        findings.stories.first(),
-    ) else {
+    let (Some(violation), Some((kind, story))) =
+        (findings.first_violation(), findings.stories.first())
+    else {
         if !args.output.quiet {
             complain(&format!(
                 "no counterexample: {} was not written\n",
@@ -281,200 +137,24 @@ fn transitions(args: &Check, outcome: &Outcome) -> u64 {
         }
 }
 
-fn report(
-    args: &Check,
-    program: &Program,
-    findings: &Findings,
-    diagnostics: Vec<json::Diagnostic>,
-) -> CheckReport {
-    let statistics = &findings.outcome.statistics;
-    let source = program.source();
-    CheckReport {
-        verdict: findings.verdict(),
-        reason: findings.reason(),
-        file: source.name.clone(),
-        reduction: findings.outcome.reduction.into(),
-        search: args.search.name().into(),
-        granularity: args.step.granularity.name().into(),
-        properties: property_names(args),
-        states: statistics.states,
-        transitions: transitions(args, &findings.outcome),
-        depth: depth(&findings.outcome),
-        seconds: statistics.elapsed.as_secs_f64(),
-        peak_memory_bytes: memory::peak_bytes(),
-        statistics: json::Statistics {
-            blocked_steps: statistics.blocked_steps,
-            ended_steps: statistics.ended_steps,
-            terminated: statistics.terminated,
-            cut: statistics.cut,
-            deadlocked: statistics.deadlocked,
-            failed: statistics.failed,
-            peak_frontier: statistics.peak_frontier,
-            search_memory_bytes: statistics.memory_bytes,
-        },
-        violations: findings
-            .stories
-            .iter()
-            .map(|(kind, story)| json::Violation::new(*kind, story))
-            .collect(),
-        unreached: findings
-            .unreached
-            .iter()
-            .map(|span| {
-                let at = source.line_column(span.start);
-                json::Unreached {
-                    file: source.name.clone(),
-                    line: at.line,
-                    column: at.column,
-                    text: first_line(source.snippet(*span)),
-                }
-            })
-            .collect(),
-        diagnostics,
-        ..CheckReport::default()
+/// How many steps of the reduction the search has gone from the initial state. Without a
+/// reduction, steps that failed are among them.
+fn depth(outcome: &Outcome) -> u64 {
+    let mut depth = outcome.statistics.max_depth;
+    if outcome.reduction == "full" {
+        let violations = outcome.violations.iter();
+        let longest = violations.map(|violation| violation.schedule.len() as u64);
+        depth = depth.max(longest.max().unwrap_or(0));
     }
+    depth
+}
+
+/// Boundary states and all between them, if they were counted.
+fn visited(args: &Check, outcome: &Outcome) -> Option<u64> {
+    let visited = || reduction::visited(outcome.reduction, &outcome.statistics);
+    args.stats.then(visited).flatten()
 }
 
 fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or("").trim().to_owned()
-}
-
-fn text(args: &Check, program: &Program, findings: &Findings, terminal: Terminal) -> String {
-    let mut text = String::new();
-    for (kind, story) in &findings.stories {
-        text += &match kind {
-            ViolationKind::Goal => lanes::render_ending(story, &terminal.lanes()),
-            _ => lanes::render(story, &terminal.lanes()),
-        };
-        text += "\n";
-    }
-    if terminal.is_quiet() {
-        return text;
-    }
-    warn_unreached(program, findings, terminal);
-    if args.stats {
-        text += &statistics_table(args, &findings.outcome);
-        text += "\n";
-    }
-    text + &summary(args, findings, terminal)
-}
-
-fn warn_unreached(program: &Program, findings: &Findings, terminal: Terminal) {
-    const MOST: usize = 10;
-    let source = program.source();
-    for span in findings.unreached.iter().take(MOST) {
-        let at = source.line_column(span.start);
-        terminal.warning(&format!(
-            "never reached: {}:{}:{}: {}",
-            source.name,
-            at.line,
-            at.column,
-            first_line(source.snippet(*span)),
-        ));
-    }
-    if findings.unreached.len() > MOST {
-        let more = findings.unreached.len() - MOST;
-        terminal.warning(&format!(
-            "never reached: {more} more places (see --format json)"
-        ));
-    }
-}
-
-fn summary(args: &Check, findings: &Findings, terminal: Terminal) -> String {
-    let outcome = &findings.outcome;
-    let statistics = &outcome.statistics;
-    let (role, verdict) = match findings.verdict() {
-        json::Verdict::Verified => (Role::Success, "verified".to_owned()),
-        json::Verdict::Violation => (
-            Role::Error,
-            match findings.stories.len() {
-                1 => "violation".to_owned(),
-                n => format!("{n} violations"),
-            },
-        ),
-        _ => (Role::Warning, "inconclusive".to_owned()),
-    };
-    let mut line = format!(
-        "{}: {}, {}, depth {}, {} ({}, {})\n",
-        terminal.palette().paint(role, &verdict),
-        counted(statistics.states, "state"),
-        counted(transitions(args, outcome), "transition"),
-        number(depth(outcome)),
-        time(args, outcome),
-        outcome.reduction,
-        args.search.name(),
-    );
-    if !args.property.is_empty() {
-        line += &format!("  checked: {}\n", property_names(args).join(", "));
-    }
-    if findings.stories.is_empty() && statistics.failed > 0 {
-        let ends = counted(statistics.failed, "end state");
-        line += &format!("  in {ends} a thread had failed, which was not asked for\n");
-    }
-    if let Some(reason) = findings.reason() {
-        line += &format!("  {reason}\n");
-    } else if let Some(limit) = outcome.cut {
-        line += &format!("  there may be more: {limit}\n");
-    } else if statistics.cut > 0 {
-        let cut = counted(statistics.cut, "end state");
-        line += &format!("  {cut} cut by `assume`\n");
-    }
-    line
-}
-
-/// How many steps the search has gone from the initial state, those that failed included.
-fn depth(outcome: &Outcome) -> u64 {
-    let violations = outcome.violations.iter();
-    let longest = violations
-        .map(|violation| violation.schedule.len() as u64)
-        .max();
-    outcome.statistics.max_depth.max(longest.unwrap_or(0))
-}
-
-/// `1 state`, `2 states`
-fn counted(count: u64, what: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{} {what}{plural}", number(count))
-}
-
-/// The time that the search took.
-fn time(args: &Check, outcome: &Outcome) -> String {
-    let time = duration(outcome.statistics.elapsed);
-    match args.drawing.ascii {
-        true => time.replace('µ', "u"),
-        false => time,
-    }
-}
-
-fn statistics_table(args: &Check, outcome: &Outcome) -> String {
-    let statistics = &outcome.statistics;
-    let per_state = statistics.memory_bytes / statistics.states.max(1);
-    let seconds = statistics.elapsed.as_secs_f64().max(1e-9);
-    key_values(&[
-        ("states", number(statistics.states)),
-        ("transitions", number(transitions(args, outcome))),
-        ("blocked steps", number(statistics.blocked_steps)),
-        ("steps of ended threads", number(statistics.ended_steps)),
-        ("depth", number(depth(outcome))),
-        ("terminated ends", number(statistics.terminated)),
-        ("deadlocked ends", number(statistics.deadlocked)),
-        ("failed ends", number(statistics.failed)),
-        ("ends cut by assume", number(statistics.cut)),
-        ("largest frontier", number(statistics.peak_frontier)),
-        ("memory of the search", bytes(statistics.memory_bytes)),
-        ("bytes per state", number(per_state)),
-        (
-            "peak memory",
-            memory::peak_bytes().map_or_else(|| "unknown".into(), bytes),
-        ),
-        ("time", time(args, outcome)),
-        (
-            "states per second",
-            number((statistics.states as f64 / seconds) as u64),
-        ),
-        (
-            "transitions per second",
-            number((statistics.transitions as f64 / seconds) as u64),
-        ),
-    ])
 }

@@ -7,11 +7,10 @@ use raddle_machine::explain::explain as explain_program;
 use raddle_report::explanation::{Options, render};
 
 use crate::args::Explain;
-use crate::check::interruption;
 use crate::load::{Loaded, load};
 use crate::progress::ProgressLine;
 use crate::terminal::{Terminal, print};
-use crate::{Exit, memory};
+use crate::{Exit, interrupt, memory};
 
 /// What the search looks at: whether the program is correct is not the question here, but
 /// invariants and disciplines have a say in what protects what.
@@ -26,15 +25,15 @@ pub(crate) fn explain(args: &Explain) -> Exit {
     let Ok(Loaded { program, .. }) = load(&args.file, terminal) else {
         return Exit::Error;
     };
-    let mut line = ProgressLine::on(terminal);
+    let mut line = ProgressLine::about("transactions", terminal);
     let mut search = Search::new()
         .properties(properties())
         .collect_all()
-        .cancel(interruption());
-    if let Some(states) = args.max_states {
+        .cancel(interrupt::flag());
+    if let Some(states) = args.limits.max_states {
         search = search.max_states(states);
     }
-    if let Some(memory) = args.max_memory.or_else(memory::half_of_all) {
+    if let Some(memory) = args.limits.max_memory.or_else(memory::half_of_all) {
         search = search.max_memory(memory);
     }
     if let Some(time) = args.timeout {

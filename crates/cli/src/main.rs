@@ -2,13 +2,16 @@
 
 mod args;
 mod check;
+mod compare;
 mod debugger;
 mod explain;
 mod format;
+mod interrupt;
 mod keys;
 mod load;
 mod memory;
 mod progress;
+mod reduction;
 mod replay;
 mod simulate;
 mod tell;
@@ -33,6 +36,8 @@ enum Exit {
     Error = 2,
     /// The search proves nothing.
     Inconclusive = 3,
+    /// Reductions that should agree do not: there is an error in one of them.
+    Disagreement = 4,
 }
 
 impl From<Exit> for ExitCode {
@@ -70,6 +75,7 @@ fn main() -> ExitCode {
     };
     let exit = match &cli.command {
         Command::Check(args) => check::check(args),
+        Command::Compare(args) => compare::compare(args),
         Command::Explain(args) => explain::explain(args),
         Command::Run(args) => simulate::simulate(args),
         Command::Replay(args) => replay::replay(args),

@@ -9,21 +9,27 @@ use crate::terminal::{Terminal, complain};
 
 /// Prints the progress over and over on one line of standard error.
 pub(crate) struct ProgressLine {
+    /// What is being done.
+    label: String,
     shown: bool,
 }
 
 impl ProgressLine {
     /// Nothing is printed where nobody watches.
-    pub(crate) fn on(terminal: Terminal) -> Option<Self> {
+    pub(crate) fn about(label: &str, terminal: Terminal) -> Option<Self> {
         let watched = io::stderr().is_terminal() && !terminal.is_quiet();
-        watched.then_some(Self { shown: false })
+        watched.then(|| Self {
+            label: label.to_owned(),
+            shown: false,
+        })
     }
 
     pub(crate) fn show(&mut self, progress: &Progress) {
         let seconds = progress.elapsed.as_secs_f64().max(0.001);
         let rate = (progress.states as f64 / seconds) as u64;
         complain(&format!(
-            "\r\x1b[K{} states ({}/s) · frontier {} · depth {} · {} · {}",
+            "\r\x1b[K{}: {} states ({}/s) · frontier {} · depth {} · {} · {}",
+            self.label,
             number(progress.states),
             number(rate),
             number(progress.frontier),

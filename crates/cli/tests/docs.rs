@@ -315,6 +315,14 @@ fn masked<'t>(lines: impl Iterator<Item = &'t str>) -> Vec<String> {
                 words[i] = "#";
             }
         }
+        // The columns of a table are as wide as its times and sizes.
+        let is_rule = !line.is_empty() && line.chars().all(|c| " ─".contains(c));
+        if is_rule {
+            return "─".into();
+        }
+        if words.contains(&"#") || line.starts_with("reduction ") {
+            words.retain(|word| !word.is_empty());
+        }
         words.join(" ")
     };
     lines.map(mask).collect()

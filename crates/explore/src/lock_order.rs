@@ -10,7 +10,9 @@
 //! for the end of others while it holds no lock: it does not hold the lock in question, and
 //! there is no circle of threads that wait for each other's ends.
 //!
-//! In all other cases there may or may not be a deadlock.
+//! In all other cases there may or may not be a deadlock. A thread that waits for a lock that
+//! nobody is known to hold waits for more than a lock: an indivisible block may take one lock
+//! twice.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -104,7 +106,9 @@ impl LockOrder {
                 }
             }
             let harmless = match access.kind {
-                AccessKind::Sync(SyncOp::Acquire | SyncOp::AcquireShared) => true,
+                AccessKind::Sync(SyncOp::Acquire | SyncOp::AcquireShared) => {
+                    !blocked || self.is_held(system, state, access.location)
+                }
                 AccessKind::Sync(SyncOp::Join) => {
                     self.held.clear();
                     system.held_locks(state, thread, &mut self.held);
@@ -127,6 +131,15 @@ impl LockOrder {
                 self.ends_holding.entry(lock).or_insert(place);
             }
         }
+    }
+
+    /// Whether some thread holds the lock.
+    fn is_held<S: System>(&mut self, system: &S, state: &S::State, lock: Location) -> bool {
+        (0..system.thread_count(state)).any(|position| {
+            self.held.clear();
+            system.held_locks(state, ThreadId(position as u32), &mut self.held);
+            self.held.contains(&lock)
+        })
     }
 
     /// What follows from it.
@@ -180,4 +193,22 @@ fn circle_through(edges: &[Taken], first: Taken) -> Option<Vec<Taken>> {
         next += 1;
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reductions::transactions::Transactions;
+    use crate::testing::{Counters, Op};
+    use crate::{PropertySet, Search};
+
+    #[test]
+    fn a_system_that_tells_no_locks_excludes_no_deadlock() {
+        let one = [Op::Lock(0), Op::Lock(1), Op::Unlock(1), Op::Unlock(0)];
+        let other = [Op::Lock(1), Op::Lock(0), Op::Unlock(0), Op::Unlock(1)];
+        let mut system = Counters::new(&[&one, &other]);
+        let search = Search::new().properties(PropertySet::NONE);
+        let outcome = search.run(&mut system, &mut Transactions::default());
+        assert!(matches!(outcome.deadlocks, Some(Deadlocks::Possible(_))));
+    }
 }

@@ -107,6 +107,8 @@ pub struct Effort {
     /// Executions that go on for ever without meeting another boundary state: more than 0 if
     /// there is one. No successor tells of them.
     pub endless: u64,
+    /// Threads that some assumption cuts on the way from here, and that go on elsewhere.
+    pub cut_between: u64,
 }
 
 /// Who is told about an expansion.

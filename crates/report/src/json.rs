@@ -1,16 +1,20 @@
 //! What programs read: the report of a check and the trace file.
 //!
-//! Every command prints one [`CheckReport`]. Fields are printed in the order in which they
+//! Every command prints one [`CheckReport`], but for those that take several files. Fields are printed in the order in which they
 //! are declared here and are never left out: what is not known is `null`. A reader can
 //! rely on [`VERSION`]: it grows when a field changes its meaning or goes away.
 
+mod comparison;
 mod report;
+mod run;
 #[cfg(test)]
 mod tests;
 mod trace_file;
 mod violation;
 
+pub use comparison::{ComparedFile, ComparedRow, Comparison, Disagreement, Found};
 pub use report::{CheckReport, Diagnostic, Severity, Statistics, Unreached, VERSION, Verdict};
+pub use run::{PossibleDeadlock, PossibleDeadlockKind, Run};
 pub use trace_file::{
     ScheduledMove, TRACE_VERSION, TraceError, TraceFile, TracedProgram, TracedViolation,
 };

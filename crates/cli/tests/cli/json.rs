@@ -5,12 +5,13 @@ use serde_json::Value;
 use crate::support::{Folder, raddle, raddle_reading};
 
 /// The fields of every report, in their order.
-const FIELDS: [&str; 17] = [
+const FIELDS: [&str; 20] = [
     "version",
     "verdict",
     "reason",
     "file",
     "reduction",
+    "plan",
     "search",
     "granularity",
     "properties",
@@ -20,6 +21,8 @@ const FIELDS: [&str; 17] = [
     "seconds",
     "peak_memory_bytes",
     "statistics",
+    "runs",
+    "possible_deadlocks",
     "violations",
     "unreached",
     "diagnostics",
@@ -40,7 +43,8 @@ fn a_check_is_a_report() {
     assert_eq!(report["verdict"], "violation");
     assert_eq!(report["reason"], Value::Null);
     assert_eq!(report["file"], "examples/bank.rad");
-    assert_eq!(report["reduction"], "full");
+    assert_eq!(report["reduction"], "transactions");
+    assert!(report["plan"].as_str().unwrap().starts_with("auto: "));
     assert_eq!(report["search"], "bfs");
     assert_eq!(report["granularity"], "access");
     let properties = [
@@ -107,6 +111,7 @@ fn errors_are_reports_too() {
         (&["check", "no/such.rad"][..], "can not read"),
         (&["check", &broken], "has an error"),
         (&["check", bank, "--reduction", "x"], "no reduction `x`"),
+        (&["compare", bank, "--reduction", "x"], "no reduction `x`"),
         (&["check", bank, "--trace", "no/such/file"], "can not write"),
         (&["run", "no/such.rad"], "can not read"),
         (&["run", &broken], "has an error"),

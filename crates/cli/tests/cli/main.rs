@@ -1,11 +1,13 @@
 //! The `raddle` command as its users meet it: arguments in, text and exit codes out.
 
 mod checking;
+mod comparing;
 mod formatting;
 mod golden;
 mod json;
 mod limits;
 mod published;
+mod reductions;
 mod replaying;
 mod running;
 mod support;

@@ -14,7 +14,8 @@ fn published_numbers_are_reproduced() {
         ("file-system-4", "blocked", "6,561", "23,328"),
     ] {
         let path = format!("corpus/papers/cartesian-{program}.rad");
-        raddle(&["check", &path, "--count-self-loops", self_loops])
+        let full = ["check", &path, "--reduction", "full"];
+        raddle(&[&full[..], &["--count-self-loops", self_loops]].concat())
             .exits(0)
             .says(&[&format!(
                 "verified: {states} states, {transitions} transitions,"
@@ -25,10 +26,13 @@ fn published_numbers_are_reproduced() {
 #[test]
 fn self_loops_are_not_counted_by_default() {
     let path = "corpus/papers/cartesian-philosophers-2.rad";
-    raddle(&["check", path]).says(&["11 states, 14 transitions"]);
+    let full = ["check", path, "--reduction", "full"];
+    raddle(&full).says(&["11 states, 14 transitions"]);
     let json = [
         "check",
         path,
+        "--reduction",
+        "full",
         "--count-self-loops",
         "all",
         "--format",

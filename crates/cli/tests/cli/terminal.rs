@@ -60,6 +60,9 @@ fn help_mentions_the_options() {
             true,
             &[
                 "--reduction",
+                "--completion",
+                "--cycle-test",
+                "--workers",
                 "--search",
                 "--granularity",
                 "--property",
@@ -72,6 +75,20 @@ fn help_mentions_the_options() {
                 "--count-self-loops",
                 "--trace",
             ][..],
+        ),
+        (
+            "compare",
+            false,
+            &[
+                "--reduction",
+                "--search",
+                "--granularity",
+                "--property",
+                "--max-states",
+                "--max-memory",
+                "--timeout",
+                "--ascii",
+            ],
         ),
         ("run", true, &["--seed", "--steps", "--granularity"]),
         ("replay", true, &["--program", "--interactive"]),
@@ -90,11 +107,12 @@ fn help_mentions_the_options() {
         .says(&[
             "Checks multithreaded programs",
             "check",
+            "compare",
             "run",
             "replay",
             "fmt",
         ])
-        .says(&["Exit codes: 0 verified"]);
+        .says(&["Exit codes: 0 verified", "4 reductions disagree"]);
     raddle(&["--version"]).exits(0).says(&["raddle 0"]);
 }
 
@@ -125,9 +143,31 @@ fn a_closed_pipe_is_no_panic() {
 fn an_interrupted_search_ends_with_its_numbers() {
     let folder = Folder::new("interrupted");
     let program = folder.write("endless.rad", ENDLESS);
+    interrupted(&["check", &program]).exits(3).says(&[
+        "inconclusive: ",
+        " states, ",
+        "the search was cancelled",
+    ]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_interrupted_comparison_ends_with_its_rows() {
+    let folder = Folder::new("interrupted-comparison");
+    let program = folder.write("endless.rad", ENDLESS);
+    let said = interrupted(&["compare", &program, "no/such.rad"])
+        .exits(3)
+        .says(&["full ", "inconclusive: the search was cancelled"])
+        .complains(&["interrupted"]);
+    assert!(!said.stdout.contains("optimistic"), "{}", said.stdout);
+}
+
+/// Runs the command until it can be interrupted, and then does that.
+#[cfg(target_os = "linux")]
+fn interrupted(arguments: &[&str]) -> Said {
     // The limits are there in case that it can not be interrupted.
     let guard = ["--max-states", "20M", "--timeout", "60s"];
-    let child = command(&[&["check", &program], &guard[..]].concat()).spawn();
+    let child = command(&[arguments, &guard[..]].concat()).spawn();
     let child = child.unwrap();
     let status = format!("/proc/{}/status", child.id());
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
@@ -135,13 +175,13 @@ fn an_interrupted_search_ends_with_its_numbers() {
         assert!(std::time::Instant::now() < deadline, "there is no handler");
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
+    // A comparison has to come to its first row.
+    std::thread::sleep(std::time::Duration::from_millis(300));
     let kill = std::process::Command::new("kill")
         .args(["-INT", &child.id().to_string()])
         .status();
     assert!(kill.unwrap().success());
     Said::from(child.wait_with_output().unwrap())
-        .exits(3)
-        .says(&["inconclusive: ", " states, ", "the search was cancelled"]);
 }
 
 /// Whether a process has a handler for SIGINT.

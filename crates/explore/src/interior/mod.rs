@@ -177,6 +177,11 @@ enum Outlook {
     End,
 }
 
+/// How many states a macro-step of one thread may go through. Beyond that it is ended by force,
+/// which is always sound: a thread that counts for ever by itself would never come to a state
+/// that is stored, and no limit of the search would see it.
+const MOST_STATES_OF_A_RUN: usize = 4096;
+
 /// How often the visitor is asked whether to stop.
 const STEPS_BETWEEN_QUESTIONS: u64 = 256;
 
@@ -372,7 +377,13 @@ impl<S: System> Interior<S> {
         // Nodes and states are numbered alike.
         let (known, inserted) = self.table.insert(&self.bytes);
         if inserted == Inserted::New {
-            return Some(self.graph.add(node, choice, phase, mover.right));
+            let new = self.graph.add(node, choice, phase, mover.right);
+            if self.graph.nodes.len() <= MOST_STATES_OF_A_RUN {
+                return Some(new);
+            }
+            self.graph.end(new);
+            self.end_at(system, run, new, true);
+            return None;
         }
         run.start.endless |= self.graph.nodes[known as usize].on_stack;
         if let Some(watch) = &mut self.watch

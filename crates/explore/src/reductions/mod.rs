@@ -2,6 +2,7 @@
 //!
 //! A new reduction is a new file here, a `mod` line, and a line in [`all`].
 
+pub mod auto;
 pub mod cartesian;
 pub mod full;
 pub mod optimistic;

@@ -133,6 +133,7 @@ impl<S: System> Reduction<S> for Transactions<S> {
             ended |= start.ended;
             cut |= start.cut_before_commit;
             effort.endless += u64::from(start.endless);
+            effort.cut_between += u64::from(start.cut_before_commit && start.ended);
             if start.blocked {
                 self.blocked.push(BlockedThread {
                     thread,

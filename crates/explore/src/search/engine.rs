@@ -131,6 +131,7 @@ impl<'r, St: States, W: Worklist> Engine<'r, St, W> {
                 self.statistics.visited_states += effort.visited_states;
                 self.statistics.forced_ends += effort.forced_ends;
                 self.statistics.endless += effort.endless;
+                self.statistics.cut_between += effort.cut_between;
             }
             self.note_extremes();
             if first_found.is_none() && !self.findings.list.is_empty() {
@@ -332,6 +333,7 @@ impl<S: System, St: States, W: Worklist> Visitor<S> for Expansion<'_, '_, S, St,
     fn fault(&mut self, system: &mut S, path: &[Move], fault: &Fault) -> bool {
         let property = property_of(fault.kind);
         if !self.checks(property) {
+            self.engine.statistics.faults_not_asked += u64::from(self.engine.visit.first);
             return true;
         }
         if self.engine.at_max_depth() {

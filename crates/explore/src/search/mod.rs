@@ -344,7 +344,8 @@ fn conclude<S: System, St: Store>(
     } = found;
     let not_preserved = settings.properties.minus(reduction.preserves());
     let reduction_name = reduction.name();
-    let deadlocks = reduction.deadlocks().filter(|_| cut.is_none());
+    let stopped_early = settings.stop == Stop::AtFirst && !findings.list.is_empty();
+    let deadlocks = (reduction.deadlocks()).filter(|_| cut.is_none() && !stopped_early);
     let mut space = Space::new(system, reduction, states, settings.properties);
 
     let mut findings = match settings.stop {

@@ -221,6 +221,11 @@ pub struct Statistics {
     pub forced_ends: u64,
     /// How often a thread could go on for ever without meeting a boundary state.
     pub endless: u64,
+    /// How often an assumption cut some executions of a thread between boundary states; those
+    /// are no end states.
+    pub cut_between: u64,
+    /// Steps that failed in a way that was not asked for.
+    pub faults_not_asked: u64,
     /// How often the search started, because the reduction learned more on the way.
     pub rounds: u64,
     /// The greatest number of expansions from the initial state to one that was expanded,
@@ -251,6 +256,8 @@ impl Statistics {
         self.visited_states += other.visited_states;
         self.forced_ends += other.forced_ends;
         self.endless += other.endless;
+        self.cut_between += other.cut_between;
+        self.faults_not_asked += other.faults_not_asked;
         self.terminated += other.terminated;
         self.cut += other.cut;
         self.deadlocked += other.deadlocked;

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::pretty;
+use super::run::{PossibleDeadlock, Run};
 use super::violation::Violation;
 use crate::story::Spot;
 
@@ -32,8 +33,10 @@ pub struct CheckReport {
     pub reason: Option<String>,
     /// The program, as it was named by the user.
     pub file: String,
-    /// The name of the reduction.
+    /// The name of the reduction: that of the run that decided.
     pub reduction: String,
+    /// Which reductions were used and why, in one line.
+    pub plan: String,
     /// The order of the search.
     pub search: String,
     /// What a step is.
@@ -52,6 +55,10 @@ pub struct CheckReport {
     pub peak_memory_bytes: Option<u64>,
     /// The other numbers.
     pub statistics: Statistics,
+    /// All searches, in their order. The numbers above are those of the one that decided.
+    pub runs: Vec<Run>,
+    /// Why there may be a deadlock, if deadlocks were asked for and not looked for.
+    pub possible_deadlocks: Vec<PossibleDeadlock>,
     /// What is wrong with the program.
     pub violations: Vec<Violation>,
     /// Statements that no execution gets to.
@@ -77,6 +84,7 @@ impl Default for CheckReport {
             reason: None,
             file: String::new(),
             reduction: String::new(),
+            plan: String::new(),
             search: String::new(),
             granularity: String::new(),
             properties: Vec::new(),
@@ -86,6 +94,8 @@ impl Default for CheckReport {
             seconds: 0.0,
             peak_memory_bytes: None,
             statistics: Statistics::default(),
+            runs: Vec::new(),
+            possible_deadlocks: Vec::new(),
             violations: Vec::new(),
             unreached: Vec::new(),
             diagnostics: Vec::new(),
@@ -126,6 +136,16 @@ pub struct Statistics {
     pub peak_frontier: u64,
     /// The memory of the search itself.
     pub search_memory_bytes: u64,
+    /// Boundary states and all states between them, if they were counted.
+    pub visited_states: Option<u64>,
+    /// Those between boundary states, if they were counted.
+    pub interior_states: Option<u64>,
+    /// Boundary states that are there only because a thread could go on for ever.
+    pub forced_ends: u64,
+    /// How often a thread could go on for ever without meeting a boundary state.
+    pub endless: u64,
+    /// How often the search started.
+    pub rounds: u64,
 }
 
 /// A statement that no execution gets to.

@@ -54,6 +54,7 @@ fn a_whole_report() {
         verdict: Verdict::Violation,
         file: "a.rad".to_owned(),
         reduction: "full".to_owned(),
+        plan: "full, as asked for".to_owned(),
         search: "breadth-first".to_owned(),
         granularity: "access".to_owned(),
         properties: vec!["assertion".to_owned(), "deadlock".to_owned()],
@@ -71,7 +72,31 @@ fn a_whole_report() {
             failed: 6,
             peak_frontier: 7,
             search_memory_bytes: 8,
+            visited_states: Some(20),
+            interior_states: Some(8),
+            forced_ends: 9,
+            endless: 10,
+            rounds: 2,
         },
+        runs: vec![Run {
+            reduction: "full".to_owned(),
+            properties: vec!["assertion".to_owned()],
+            verdict: Verdict::Violation,
+            reason: None,
+            states: 12,
+            transitions: 34,
+            depth: 5,
+            visited_states: None,
+            forced_ends: 0,
+            rounds: 1,
+            seconds: 0.25,
+            search_memory_bytes: 8,
+        }],
+        possible_deadlocks: vec![PossibleDeadlock {
+            kind: PossibleDeadlockKind::Circle,
+            message: "locks are taken in a circle".to_owned(),
+            places: vec![Unreached::from(&spot(3, 5, "lock(m)"))],
+        }],
         violations: vec![Violation::new(ViolationKind::Assertion, &story())],
         unreached: vec![Unreached::from(&spot(9, 5, "skip;"))],
         diagnostics: vec![Diagnostic {
@@ -85,6 +110,43 @@ fn a_whole_report() {
         ..CheckReport::default()
     };
     insta::assert_snapshot!(report.to_json());
+}
+
+#[test]
+fn a_comparison() {
+    let found = Found {
+        kind: "assertion".to_owned(),
+        line: Some(8),
+        column: Some(5),
+    };
+    let row = ComparedRow {
+        reduction: "transactions-none".to_owned(),
+        sound: false,
+        verdict: Verdict::Verified,
+        reason: None,
+        not_checked: vec!["deadlock".to_owned()],
+        deadlock_excluded: None,
+        states: 12,
+        transitions: 34,
+        interior_states: Some(5),
+        forced_ends: 0,
+        rounds: 2,
+        seconds: 0.25,
+        search_memory_bytes: 8,
+        violations: Vec::new(),
+        misses: vec![found.clone()],
+    };
+    let file = ComparedFile {
+        file: "a.rad".to_owned(),
+        rows: vec![row],
+        disagreements: vec![Disagreement {
+            about: found,
+            found_by: "full".to_owned(),
+            missed_by: "other".to_owned(),
+        }],
+        ..ComparedFile::default()
+    };
+    insta::assert_snapshot!(Comparison::new(vec![file]).to_json());
 }
 
 #[test]

@@ -306,7 +306,10 @@ impl<S: System> Cartesian<S> {
 
 impl<S: System> Reduction<S> for Cartesian<S> {
     fn name(&self) -> &'static str {
-        "cartesian"
+        match self.cycle_test {
+            CycleTest::ToTheLetter => "cartesian",
+            CycleTest::AsPublished => "cartesian-paper",
+        }
     }
 
     fn preserves(&self) -> PropertySet {

@@ -1,0 +1,156 @@
+//! The values of options: properties, numbers, sizes and times.
+
+use std::time::Duration;
+
+use raddle_explore::{Property, PropertySet};
+
+/// One word of `--property`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum PropertyArg {
+    All,
+    /// Goals are not looked for by the search: it tells afterwards what was never reached.
+    Goal,
+    One(Property),
+}
+
+/// Whether goals that are never reached are to be reported.
+pub(crate) fn goals_wanted(words: &[PropertyArg]) -> bool {
+    let mentioned = |word: &PropertyArg| matches!(word, PropertyArg::All | PropertyArg::Goal);
+    words.is_empty() || words.iter().any(mentioned)
+}
+
+/// The set that the words stand for; the default if there are none.
+pub(crate) fn properties(words: &[PropertyArg]) -> PropertySet {
+    if words.is_empty() {
+        return PropertySet::default();
+    }
+    words
+        .iter()
+        .fold(PropertySet::NONE, |set, word| match word {
+            PropertyArg::All => PropertySet::ALL,
+            PropertyArg::Goal => set,
+            PropertyArg::One(property) => set.with(*property),
+        })
+}
+
+pub(super) fn property(text: &str) -> Result<PropertyArg, String> {
+    if text == "all" {
+        return Ok(PropertyArg::All);
+    }
+    let singular = text.strip_suffix('s').unwrap_or(text);
+    if singular == "goal" {
+        return Ok(PropertyArg::Goal);
+    }
+    Property::from_name(text)
+        .or_else(|| Property::from_name(singular))
+        .map(PropertyArg::One)
+        .ok_or_else(|| {
+            let names: Vec<_> = Property::ALL
+                .iter()
+                .map(|property| property.name())
+                .collect();
+            format!(
+                "there is no such property; there are: {}, goal, all",
+                names.join(", ")
+            )
+        })
+}
+
+/// A positive number, also as `1_000_000`, `500k` or `2M`.
+pub(super) fn count(text: &str) -> Result<u64, String> {
+    let (digits, factor) = split_unit(
+        text,
+        &[("k", 1_000), ("M", 1_000_000), ("G", 1_000_000_000)],
+    );
+    number(digits, factor)
+}
+
+/// A number of threads.
+pub(super) fn workers(text: &str) -> Result<usize, String> {
+    const MOST: usize = 1024;
+    match text.parse() {
+        Ok(workers @ 1..=MOST) => Ok(workers),
+        _ => Err(format!("a number from 1 to {MOST} is needed")),
+    }
+}
+
+/// A number of bytes, also as `512K`, `512M`, `4G`.
+pub(super) fn size(text: &str) -> Result<u64, String> {
+    let units = [
+        ("KiB", 1 << 10),
+        ("MiB", 1 << 20),
+        ("GiB", 1 << 30),
+        ("K", 1 << 10),
+        ("k", 1 << 10),
+        ("M", 1 << 20),
+        ("G", 1 << 30),
+        ("T", 1 << 40),
+        ("B", 1),
+    ];
+    let (digits, factor) = split_unit(text, &units);
+    number(digits, factor)
+}
+
+fn split_unit<'t>(text: &'t str, units: &[(&str, u64)]) -> (&'t str, u64) {
+    units
+        .iter()
+        .find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, *factor)))
+        .unwrap_or((text, 1))
+}
+
+fn number(digits: &str, factor: u64) -> Result<u64, String> {
+    let digits = digits.trim().replace('_', "");
+    let number: u64 = digits
+        .parse()
+        .map_err(|_| "a whole number is needed, such as 1000000, 500k or 2M".to_owned())?;
+    match number.checked_mul(factor) {
+        Some(0) => Err("it must be more than zero".into()),
+        Some(number) => Ok(number),
+        None => Err("this number is too large".into()),
+    }
+}
+
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
+    let units = [
+        ("ms", 0.001),
+        ("s", 1.0),
+        ("m", 60.0),
+        ("min", 60.0),
+        ("h", 3600.0),
+    ];
+    let (digits, factor) = units
+        .iter()
+        .filter_map(|(unit, factor)| Some((text.strip_suffix(unit)?, *factor)))
+        .find(|(digits, _)| digits.parse::<f64>().is_ok())
+        .unwrap_or((text, 1.0));
+    let seconds = digits
+        .trim()
+        .parse::<f64>()
+        .ok()
+        .map(|number| number * factor);
+    seconds
+        .filter(|seconds| *seconds > 0.0)
+        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+        .ok_or_else(|| "a time is needed, such as 30s, 5m or 1h".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_sizes_and_times_have_units() {
+        assert_eq!(count("1_000"), Ok(1000));
+        assert_eq!(count("2M"), Ok(2_000_000));
+        assert!(count("0").is_err() && count("-1").is_err() && count("x").is_err());
+        assert_eq!(size("4G"), Ok(4 << 30));
+        assert_eq!(size("512MiB"), Ok(512 << 20));
+        assert!(size("99999999999G").is_err());
+        assert_eq!(duration("90"), Ok(Duration::from_secs(90)));
+        assert_eq!(duration("1.5m"), Ok(Duration::from_secs(90)));
+        assert_eq!(duration("250ms"), Ok(Duration::from_millis(250)));
+        for bad in ["", "0", "-3s", "soon", "nan", "inf", "1e300h"] {
+            assert!(duration(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! Running the searches that a strategy consists of.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use raddle_explore::lock_order::Deadlocks;
+use raddle_explore::reductions::auto::Plan;
+use raddle_explore::{
+    Inconclusive, Limit, Outcome, Property, PropertySet, Search, Verdict, Violation,
+};
+use raddle_lang::Span;
+use raddle_machine::narrate::Narrator;
+use raddle_machine::{Machine, Program};
+use raddle_report::json::{self, ViolationKind};
+use raddle_report::story::Story;
+
+use super::strategy::Strategy;
+use crate::args::{Check, goals_wanted, properties};
+use crate::progress::ProgressLine;
+use crate::terminal::Terminal;
+use crate::{interrupt, memory, reduction, tell};
+
+/// Everything there is to report about a check.
+pub(super) struct Findings {
+    /// The searches, in their order.
+    pub(super) runs: Vec<Outcome>,
+    /// The violations, those of goals included.
+    pub(super) stories: Vec<(ViolationKind, Story)>,
+    pub(super) unreached: Vec<Span>,
+    pub(super) strategy: Strategy,
+    /// What became of deadlocks, if the first search does not preserve them.
+    pub(super) deadlocks: Option<DeadlockAnswer>,
+}
+
+/// What is known about deadlocks after a search that does not preserve them.
+pub(super) enum DeadlockAnswer {
+    /// There are none, by the order of locks.
+    Excluded,
+    /// There may be one. In what follows, it was looked for if that was planned.
+    Possible(Deadlocks),
+    /// The first search did not come to its end, for this reason.
+    NotLookedFor(&'static str),
+}
+
+impl Findings {
+    pub(super) fn verdict(&self) -> json::Verdict {
+        if !self.stories.is_empty() {
+            return json::Verdict::Violation;
+        }
+        verdict_of(self.decisive())
+    }
+
+    pub(super) fn reason(&self) -> Option<String> {
+        match self.stories.is_empty() {
+            true => reason_of(self.decisive()),
+            false => None,
+        }
+    }
+
+    /// The position of the run that has decided: the first whose verdict is the worst.
+    pub(super) fn decisive_index(&self) -> usize {
+        let first = |verdict| {
+            let mut runs = self.runs.iter();
+            runs.position(|run| verdict_of(run) == verdict)
+        };
+        let violation = first(json::Verdict::Violation);
+        let inconclusive = || {
+            let undecided = self.stories.is_empty();
+            first(json::Verdict::Inconclusive).filter(|_| undecided)
+        };
+        violation.or_else(inconclusive).unwrap_or(0)
+    }
+
+    pub(super) fn decisive(&self) -> &Outcome {
+        &self.runs[self.decisive_index()]
+    }
+
+    /// The first violation that has a schedule; its story is the first one.
+    pub(super) fn first_violation(&self) -> Option<&Violation> {
+        self.runs.iter().flat_map(|run| &run.violations).next()
+    }
+
+    /// The properties that the verdict is about.
+    pub(super) fn checked(&self, args: &Check) -> PropertySet {
+        match (&self.strategy, &self.deadlocks) {
+            (Strategy::Fixed { properties, .. }, Some(DeadlockAnswer::Excluded)) => {
+                properties.with(Property::Deadlock)
+            }
+            (Strategy::Fixed { properties, .. }, _) => *properties,
+            (Strategy::Auto(_), _) => properties(&args.asked.property),
+        }
+    }
+}
+
+/// The verdict of one search, for reports.
+pub(super) fn verdict_of(run: &Outcome) -> json::Verdict {
+    match run.verdict {
+        Verdict::Verified => json::Verdict::Verified,
+        Verdict::Violated => json::Verdict::Violation,
+        Verdict::Inconclusive(_) => json::Verdict::Inconclusive,
+    }
+}
+
+/// Why a search proves nothing, if it does not.
+pub(super) fn reason_of(run: &Outcome) -> Option<String> {
+    match run.verdict {
+        Verdict::Inconclusive(reason) => Some(explain(reason)),
+        _ => None,
+    }
+}
+
+/// A reason in words that users of the language know.
+pub(crate) fn explain(reason: Inconclusive) -> String {
+    match reason {
+        Inconclusive::Vacuous => {
+            "vacuous: every execution was cut by an `assume`, so nothing was checked to its end"
+                .into()
+        }
+        other => other.to_string(),
+    }
+}
+
+/// Runs the searches.
+pub(super) fn explore(
+    args: &Check,
+    program: &Arc<Program>,
+    strategy: Strategy,
+    terminal: Terminal,
+) -> Findings {
+    let runner = Runner {
+        args,
+        program,
+        terminal,
+        cancel: interrupt::flag(),
+        started: Instant::now(),
+    };
+    let asked = properties(&args.asked.property);
+    let (first, looked_for) = match &strategy {
+        Strategy::Auto(Plan::One { reduction, .. }) => (*reduction, asked),
+        Strategy::Auto(Plan::DeadlocksApart { first, .. }) => {
+            (*first, asked.without(Property::Deadlock))
+        }
+        Strategy::Fixed {
+            reduction,
+            properties,
+            ..
+        } => (reduction.as_str(), *properties),
+    };
+    let (machine, outcome) = runner.run(first, looked_for);
+    let loses_deadlocks = match &strategy {
+        Strategy::Auto(plan) => matches!(plan, Plan::DeadlocksApart { .. }),
+        Strategy::Fixed { lost, .. } => lost.contains(Property::Deadlock),
+    };
+    let deadlocks = loses_deadlocks.then(|| answer(&outcome, args));
+    let mut runs = vec![outcome];
+    if let Strategy::Auto(Plan::DeadlocksApart { deadlocks: by, .. }) = &strategy
+        && let Some(DeadlockAnswer::Possible(_)) = deadlocks
+    {
+        let only_deadlocks = PropertySet::NONE.with(Property::Deadlock);
+        runs.push(runner.run(by, only_deadlocks).1);
+    }
+
+    let violations = runs.iter().flat_map(|run| &run.violations);
+    let mut stories: Vec<_> = violations
+        .map(|violation| {
+            (
+                tell::kind(violation),
+                tell::story(runner.machine(), violation),
+            )
+        })
+        .collect();
+    // Only a search that has seen everything knows what is never reached.
+    let complete = runs[0].cut.is_none() && (args.all || stories.is_empty());
+    let mut unreached = Vec::new();
+    if complete {
+        if goals_wanted(&args.asked.property) {
+            stories.extend(unreached_goals(&machine, program));
+        }
+        unreached = machine.unreached();
+    }
+    Findings {
+        runs,
+        stories,
+        unreached,
+        strategy,
+        deadlocks,
+    }
+}
+
+/// What a search that does not preserve deadlocks tells about them.
+fn answer(outcome: &Outcome, args: &Check) -> DeadlockAnswer {
+    let violated = outcome.verdict == Verdict::Violated && !args.all;
+    match (&outcome.deadlocks, outcome.cut) {
+        _ if violated => DeadlockAnswer::NotLookedFor("there is another violation"),
+        (Some(Deadlocks::Excluded), None) => DeadlockAnswer::Excluded,
+        (Some(possible), None) => DeadlockAnswer::Possible(possible.clone()),
+        // Whoever limits the depth wants to see all there is up to that depth.
+        (_, Some(Limit::Depth)) => DeadlockAnswer::Possible(Deadlocks::Possible(Vec::new())),
+        _ => DeadlockAnswer::NotLookedFor("the search was cut"),
+    }
+}
+
+fn unreached_goals(machine: &Machine, program: &Arc<Program>) -> Vec<(ViolationKind, Story)> {
+    let narrator = Narrator::new(machine.clone());
+    let goals = machine.unreached_goals().into_iter();
+    goals
+        .map(|goal| {
+            let goal = &program.checked().goals[goal];
+            let story = tell::unreached_goal(&narrator, goal.span, goal.name.as_deref());
+            (ViolationKind::Goal, story)
+        })
+        .collect()
+}
+
+/// What all searches of one check have in common.
+struct Runner<'a> {
+    args: &'a Check,
+    program: &'a Arc<Program>,
+    terminal: Terminal,
+    cancel: Arc<AtomicBool>,
+    started: Instant,
+}
+
+impl Runner<'_> {
+    /// A machine that has made no step. All searches have the same, so that every schedule
+    /// fits every machine.
+    fn machine(&self) -> Machine {
+        let granularity = self.args.step.granularity.granularity();
+        let asked = properties(&self.args.asked.property);
+        Machine::new(Arc::clone(self.program), granularity)
+            .with_disciplines(asked.contains(Property::Discipline))
+    }
+
+    /// Searches with a reduction for violations of the properties.
+    fn run(&self, name: &str, properties: PropertySet) -> (Machine, Outcome) {
+        let args = self.args;
+        let mut machine = self.machine();
+        let mut reduction = reduction::by_name(name).expect("the strategy knows its names");
+        if args.stats {
+            reduction.count_visited();
+        }
+        let mut line = ProgressLine::about(name, self.terminal);
+        let mut search = Search::new()
+            .order(args.search.order())
+            .properties(properties)
+            .cancel(Arc::clone(&self.cancel));
+        if args.all {
+            search = search.collect_all();
+        }
+        if let Some(workers) = args.workers {
+            search = search.workers(workers);
+        }
+        if let Some(states) = args.limits.max_states {
+            search = search.max_states(states);
+        }
+        if let Some(depth) = args.max_depth {
+            search = search.max_depth(depth);
+        }
+        if let Some(memory) = args.limits.max_memory.or_else(memory::half_of_all) {
+            search = search.max_memory(memory);
+        }
+        if let Some(time) = args.timeout {
+            // The time is for all searches together.
+            let left = time.saturating_sub(self.started.elapsed());
+            search = search.timeout(left.max(Duration::from_nanos(1)));
+        }
+        if let Some(line) = &mut line {
+            search = search.on_progress(|progress| line.show(progress));
+        }
+        let outcome = search.run(&mut machine, reduction.as_mut());
+        (machine, outcome)
+    }
+}

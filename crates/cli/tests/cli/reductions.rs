@@ -1,0 +1,268 @@
+//! `--reduction`: what `auto` chooses, what can be chosen, and what is said about it.
+
+use crate::support::{Said, raddle, raddle_reading};
+
+/// Two threads that lock two mutexes in opposite order.
+const CIRCLE: &str = "mutex a; mutex b;
+    void x() { lock(a); lock(b); unlock(b); unlock(a); }
+    void y() { lock(b); lock(a); unlock(a); unlock(b); }
+    run x() || y();";
+/// A thread waits for another one, without a deadlock.
+const WAITS: &str = "bool ready;
+void waiter() { await(ready); }
+void other() { ready = true; }
+run waiter() || other();";
+/// Nobody waits for anything.
+const FREE: &str = "int x; void w() { x = 1; } run w()[2];";
+
+fn check(options: &[&str], program: &str) -> Said {
+    raddle_reading(&[&["check", "-"], options].concat(), program)
+}
+
+#[test]
+fn without_deadlocks_and_races_transactions_are_enough() {
+    check(&["--property", "assertion"], WAITS).exits(0).says(&[
+        "(transactions, bfs)",
+        "auto: transactions, because neither deadlocks nor races are asked for",
+    ]);
+}
+
+#[test]
+fn races_need_a_reduction_that_preserves_them() {
+    let said = check(&["--property", "all"], FREE).exits(1);
+    assert!(!said.stdout.contains("(transactions"), "{}", said.stdout);
+    said.says(&["data race", "auto: ", ", because races are asked for"]);
+}
+
+#[test]
+fn deadlocks_can_be_excluded() {
+    let said = check(&[], FREE).exits(0).says(&[
+        "(transactions, bfs)",
+        "  auto: transactions; deadlock excluded by the lock order",
+    ]);
+    assert!(!said.stdout.contains("everything else"));
+    let report = check(&["--format", "json"], FREE).exits(0).json();
+    assert_eq!(report["runs"].as_array().unwrap().len(), 1);
+    let properties = report["properties"].as_array().unwrap();
+    assert!(properties.contains(&"deadlock".into()));
+}
+
+#[test]
+fn deadlocks_are_looked_for_if_they_are_possible() {
+    check(&[], WAITS).exits(0).says(&[
+        "verified: ",
+        "  auto: transactions; deadlock checked by ",
+        ", because threads wait for more than locks (<stdin>:2)",
+        "\n  deadlock: verified, ",
+    ]);
+    let report = check(&["--format", "json", "--stats"], WAITS)
+        .exits(0)
+        .json();
+    let runs = report["runs"].as_array().unwrap();
+    assert_eq!(runs.len(), 2);
+    assert_eq!(runs[0]["reduction"], "transactions");
+    assert_eq!(runs[1]["properties"], serde_json::json!(["deadlock"]));
+    assert_eq!(runs[1]["verdict"], "verified");
+    for field in ["states", "transitions", "visited_states", "rounds"] {
+        assert!(runs[1][field].as_u64() > Some(0), "{field}");
+    }
+    for field in ["states", "transitions", "seconds", "depth"] {
+        assert_eq!(report[field], runs[0][field], "{field}");
+    }
+}
+
+#[test]
+fn a_deadlock_is_found_and_decides() {
+    check(&[], CIRCLE).exits(1).says(&[
+        "error: deadlock: 2 threads",
+        "\nviolation: ",
+        "auto: transactions; deadlock checked by ",
+        "\n  everything else: verified, ",
+    ]);
+    let report = check(&["--format", "json"], CIRCLE).exits(1).json();
+    assert_ne!(report["reduction"], "transactions");
+    assert_eq!(report["reduction"], report["runs"][1]["reduction"]);
+    assert_eq!(report["states"], report["runs"][1]["states"]);
+    assert_eq!(report["runs"][0]["verdict"], "verified");
+}
+
+#[test]
+fn all_violations_are_of_both_searches() {
+    let program = "mutex m; int x;
+        void a() { lock(m); lock(m); }
+        void b() { assert(x == 1); }
+        run a() || b();";
+    let said = check(&[], program).exits(1);
+    said.says(&[
+        "assertion failed",
+        "not looked for, because there is another",
+    ]);
+    // Once the thread has failed, the other one may wait for it.
+    let program = program.replace("assert(x == 1)", "if (*) assert(x == 1)");
+    let said = check(&["--all"], &program).exits(1);
+    said.says(&["assertion failed", "deadlock: ", "2 violations: "]);
+}
+
+#[test]
+fn a_goal_does_not_hide_a_deadlock() {
+    let program = "mutex m; void main() { lock(m); lock(m); reach(\"the end\"); }";
+    let said = check(&[], program).exits(1).says(&["error: deadlock"]);
+    assert!(!said.stdout.contains("the end\""), "{}", said.stdout);
+    check(&["--all"], program).exits(1).says(&[
+        "error: deadlock",
+        "no execution reaches",
+        "2 violations",
+    ]);
+}
+
+#[test]
+fn a_limited_depth_limits_both_searches() {
+    let program = "mutex m; int x;
+        void w() { while (true) x++; }
+        void a() { lock(m); lock(m); }
+        run w() || a();";
+    // The counter never ends, and somebody can always move: there is no deadlock.
+    let said = check(&["--max-depth", "20"], program).exits(3);
+    said.says(&[
+        "the limit on depth was reached",
+        "\n  deadlock: inconclusive, ",
+    ]);
+    let said = check(&["--max-states", "20"], program).exits(3);
+    said.says(&["deadlock not looked for, because the search was cut"]);
+}
+
+#[test]
+fn transactions_say_what_they_do_not_preserve() {
+    let transactions = ["--reduction", "transactions"];
+    check(&transactions, FREE)
+        .exits(0)
+        .says(&["deadlocks are not preserved by transactions, but excluded by the lock order"]);
+    check(&transactions, WAITS).exits(0).says(&[
+        "deadlocks are not preserved by transactions: there may be one, because\n",
+        "\n    threads wait for more than locks (<stdin>:2)\n",
+        "\n  to find out: --reduction auto, or --property deadlock\n",
+    ]);
+    let json = [&transactions[..], &["--format", "json"]].concat();
+    let report = check(&json, WAITS).exits(0).json();
+    assert_eq!(report["possible_deadlocks"][0]["kind"], "wait");
+    assert_eq!(report["possible_deadlocks"][0]["places"][0]["line"], 2);
+    let properties = report["properties"].as_array().unwrap();
+    assert!(!properties.contains(&"deadlock".into()), "{report}");
+}
+
+#[test]
+fn what_is_not_preserved_can_not_be_asked_for() {
+    for property in ["deadlock", "race", "all"] {
+        let said = check(
+            &["--reduction", "transactions", "--property", property],
+            FREE,
+        );
+        said.exits(2)
+            .complains(&["does not preserve: ", "these do: full, optimistic"]);
+    }
+}
+
+#[test]
+fn completions_are_an_option_of_transactions() {
+    for completion in ["scc", "cycle", "cpc", "cpc-l19"] {
+        let name = match completion {
+            "scc" => "transactions".to_owned(),
+            other => format!("transactions-{other}"),
+        };
+        let said = check(
+            &["--reduction", "transactions", "--completion", completion],
+            FREE,
+        );
+        said.exits(0).says(&[&format!("({name}, bfs)")]);
+        let said = check(&["--reduction", &name], FREE).exits(0);
+        said.says(&[&format!("({name}, bfs)")]);
+    }
+    for unsound in [
+        &["--reduction", "transactions-none"][..],
+        &["--reduction", "transactions", "--completion", "none"],
+    ] {
+        check(unsound, FREE)
+            .exits(2)
+            .complains(&["unsound", "raddle compare"]);
+    }
+    for other in ["full", "auto"] {
+        check(&["--reduction", other, "--completion", "scc"], FREE)
+            .exits(2)
+            .complains(&["an option of `--reduction transactions`"]);
+    }
+}
+
+#[test]
+fn cycle_tests_are_an_option_of_cartesian_reduction() {
+    for (test, name) in [("letter", "cartesian"), ("paper", "cartesian-paper")] {
+        let said = check(&["--reduction", "cartesian", "--cycle-test", test], FREE);
+        said.exits(0).says(&[&format!("({name}, bfs)")]);
+    }
+    check(&["--reduction", "full", "--cycle-test", "paper"], FREE)
+        .exits(2)
+        .complains(&["an option of `--reduction cartesian`"]);
+}
+
+#[test]
+fn several_workers_find_the_same() {
+    let program = "corpus/classics/bakery-2.rad";
+    for reduction in ["full", "cartesian", "auto"] {
+        let states = |workers| {
+            let check = ["check", program, "--reduction", reduction];
+            let options = ["--workers", workers, "--format", "json"];
+            let report = raddle(&[&check[..], &options].concat()).exits(0).json();
+            (report["states"].clone(), report["unreached"].clone())
+        };
+        assert_eq!(states("1"), states("3"), "{reduction}");
+    }
+    for bad in ["0", "x", "100000"] {
+        check(&["--workers", bad], FREE)
+            .exits(2)
+            .complains(&["a number from 1 to 1024"]);
+    }
+}
+
+#[test]
+fn a_circle_of_locks_is_shown() {
+    check(&["--reduction", "transactions"], CIRCLE)
+        .exits(0)
+        .says(&[
+            "there may be one, because\n    locks are taken in a circle:\n",
+            "b while a is held (<stdin>:2)\n",
+            "a while b is held (<stdin>:3)\n",
+        ]);
+}
+
+#[test]
+fn statistics_are_about_every_search() {
+    let numbers = [
+        "visited states",
+        "interior states",
+        "forced ends",
+        "endless threads",
+        "rounds",
+    ];
+    let said = check(&["--stats"], WAITS).exits(0).says(&numbers);
+    said.says(&["transactions (everything else):", "(deadlock):"]);
+    let one = check(&["--stats", "--reduction", "full"], WAITS).exits(0);
+    one.says(&numbers).says(&["interior states         0\n"]);
+    let json = ["--format", "json", "--reduction", "full"];
+    let report = check(&json, WAITS).json();
+    assert!(report["statistics"]["visited_states"].is_null());
+    let report = check(&[&json[..], &["--stats"]].concat(), WAITS).json();
+    assert_eq!(report["statistics"]["visited_states"], report["states"]);
+    assert_eq!(report["statistics"]["interior_states"], 0);
+    assert_eq!(report["statistics"]["rounds"], 1);
+}
+
+#[test]
+fn auto_agrees_with_the_full_search_on_the_whole_corpus() {
+    for program in crate::support::programs() {
+        let exit = |reduction| {
+            let limits = ["--timeout", "60s", "--quiet"];
+            let check = ["check", &program, "--reduction", reduction];
+            raddle(&[&check[..], &limits].concat()).code
+        };
+        assert_eq!(exit("auto"), exit("full"), "{program}");
+    }
+}

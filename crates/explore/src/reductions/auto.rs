@@ -1,0 +1,109 @@
+//! Which reductions to search with, if nobody says.
+//!
+//! Transactions leave out the most, but preserve neither deadlocks nor races. Deadlocks are
+//! often excluded by the order of locks, which a search by transactions finds by the way. So it
+//! comes first, and only if it can not tell, deadlocks are looked for by a reduction that
+//! preserves them. Races need such a reduction anyway, and that does for everything.
+
+use crate::property::{Property, PropertySet};
+use crate::system::System;
+
+/// Which searches answer for a set of properties.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Plan {
+    /// One search for all of them.
+    One {
+        /// The name of the reduction.
+        reduction: &'static str,
+        /// Why that one.
+        because: &'static str,
+    },
+    /// A search for all but deadlocks, and one for deadlocks, unless the first one excludes
+    /// them.
+    DeadlocksApart {
+        /// The reduction of the first search.
+        first: &'static str,
+        /// The reduction that preserves deadlocks.
+        deadlocks: &'static str,
+    },
+}
+
+/// The reductions that preserve everything, the one that leaves out the most first.
+const PRESERVING_ALL: [&str; 3] = ["cartesian", "optimistic", "full"];
+
+/// The plan for these properties.
+///
+/// ```
+/// use raddle_explore::reductions::auto::{Plan, plan};
+/// use raddle_explore::{PropertySet, testing::Counters};
+///
+/// let all_but_races = plan::<Counters>(PropertySet::default());
+/// assert!(matches!(all_but_races, Plan::DeadlocksApart { first: "transactions", .. }));
+/// ```
+#[must_use]
+pub fn plan<S: System>(asked: PropertySet) -> Plan {
+    plan_with(asked, &super::preserving::<S>(PropertySet::ALL))
+}
+
+/// The plan, given the names of all reductions that preserve everything.
+fn plan_with(asked: PropertySet, preserving_all: &[&'static str]) -> Plan {
+    let best = PRESERVING_ALL
+        .into_iter()
+        .find(|name| preserving_all.contains(name))
+        .unwrap_or("full");
+    if asked.contains(Property::Race) {
+        Plan::One {
+            reduction: best,
+            because: "races are asked for",
+        }
+    } else if asked.contains(Property::Deadlock) {
+        Plan::DeadlocksApart {
+            first: "transactions",
+            deadlocks: best,
+        }
+    } else {
+        Plan::One {
+            reduction: "transactions",
+            because: "neither deadlocks nor races are asked for",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reductions::by_name;
+    use crate::testing::Counters;
+
+    #[test]
+    fn what_is_planned_is_preserved() {
+        for bits in 0..1 << Property::ALL.len() {
+            let asked: PropertySet = (Property::ALL.into_iter().enumerate())
+                .filter(|(index, _)| bits & (1 << index) != 0)
+                .map(|(_, property)| property)
+                .collect();
+            let preserves = |name| by_name::<Counters>(name).expect("it exists").preserves();
+            let covered = match plan::<Counters>(asked) {
+                Plan::One { reduction, .. } => asked.minus(preserves(reduction)),
+                Plan::DeadlocksApart { first, deadlocks } => {
+                    assert!(preserves(deadlocks).contains(Property::Deadlock));
+                    asked.without(Property::Deadlock).minus(preserves(first))
+                }
+            };
+            assert!(covered.is_empty(), "{asked}: {covered} is lost");
+        }
+    }
+
+    #[test]
+    fn the_best_that_there_is_looks_for_races() {
+        let race = PropertySet::ALL;
+        for (registered, expected) in [
+            (&["full", "optimistic", "cartesian"][..], "cartesian"),
+            (&["full", "optimistic"], "optimistic"),
+            (&["full"], "full"),
+        ] {
+            let plan = plan_with(race, registered);
+            assert!(matches!(plan, Plan::One { reduction, .. } if reduction == expected));
+        }
+    }
+}
