@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use raddle_explore::reductions::{self, full::Full};
 use raddle_explore::{FaultKind, Order, Property, PropertySet, Reduction};
-use raddle_machine::{Program, counterexample};
+use raddle_machine::{Granularity, Machine, Program, counterexample};
 
 use crate::observe::{Observation, observe};
 use crate::recorder::{Failed, Recorder};
@@ -63,6 +63,8 @@ pub enum Aspect {
     Goals,
     /// Other local states of threads are reached.
     LocalStates,
+    /// Other variables are without a lock.
+    LockSets,
     /// Every execution is cut, or not.
     Vacuity,
     /// It stores more states than there are.
@@ -203,6 +205,7 @@ impl Comparison<'_> {
         let first = self.observe(reduction.as_mut(), Order::BreadthFirst);
         self.contended.states = first.outcome.statistics.states;
         self.compare(&first);
+        self.compare_lock_sets(reduction.as_ref());
         let mut other = (self.contender.make)();
         let depth_first = self.observe(other.as_mut(), Order::DepthFirst);
         self.compare(&depth_first);
@@ -283,6 +286,23 @@ impl Comparison<'_> {
             "nothing".to_owned()
         } else {
             told.join(", ")
+        }
+    }
+
+    /// A variable is without a lock by the reduction if it is by the full search. What
+    /// observers read has none by the reduction alone.
+    fn compare_lock_sets(&mut self, reduction: &dyn Reduction<Recorder>) {
+        let checked = self.program.checked();
+        let observed = !checked.invariants.is_empty() || !checked.exclusives.is_empty();
+        if let (Some(inferred), Some(expected), false) =
+            (reduction.protection(), &self.full.lock_sets, observed)
+        {
+            let machine = Machine::new(Arc::clone(self.program), Granularity::Access);
+            let differences = expected.differences(&machine, inferred);
+            if !differences.is_empty() {
+                let details = format!("{differences:?}");
+                self.disagree(Aspect::LockSets, details);
+            }
         }
     }
 

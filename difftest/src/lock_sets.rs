@@ -1,24 +1,31 @@
 //! The locks that protect each variable, computed from nothing but the steps of the full search.
 //!
 //! A reduction that infers them while it uses them has to come to the same: a variable
-//! that no lock protects here must not count as protected there. To compare them,
-//! set [`Recorder::lock_sets`](crate::Recorder::lock_sets) for the full search, and hand
-//! what the reduction says to [`LockSets::differences`].
+//! that is written is without a lock there if and only if it is here.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
+use raddle_explore::movers::Protection;
 use raddle_explore::{AccessKind, Guard, Status, Step, System, ThreadId, Variable};
 use raddle_machine::{Machine, State};
 
-/// For every variable that was accessed, the guards that were held at all accesses.
+/// What was seen of every variable that was accessed.
 #[derive(Clone, Debug, Default)]
 pub struct LockSets {
-    guards: HashMap<Variable, Vec<Guard>>,
+    variables: HashMap<Variable, Seen>,
+}
+
+#[derive(Clone, Debug)]
+struct Seen {
+    /// The guards that were held at all accesses.
+    guards: Vec<Guard>,
+    written: bool,
 }
 
 impl LockSets {
     /// Takes note of the accesses of a step, also of one that is blocked: its guard has
-    /// read what it waits for.
+    /// read what it waits for. Accesses to what the thread owns, by the last thread, and to what
+    /// has a declared discipline say nothing about locks.
     pub fn note(
         &mut self,
         machine: &mut Machine,
@@ -26,11 +33,18 @@ impl LockSets {
         thread: ThreadId,
         step: &Step<State>,
     ) {
+        let mut threads = (0..machine.thread_count(before)).map(|other| ThreadId(other as u32));
+        if threads.all(|other| other == thread || machine.ended(before, other)) {
+            return;
+        }
         let mut held = Vec::new();
         for access in &step.footprint {
-            if matches!(access.kind, AccessKind::Sync(_))
+            let says_nothing = matches!(access.kind, AccessKind::Sync(_))
                 || machine.owns(before, thread, access.location)
-            {
+                || machine
+                    .declared(before, thread, access, &mut Vec::new())
+                    .is_some();
+            if says_nothing {
                 continue;
             }
             held.clear();
@@ -41,22 +55,33 @@ impl LockSets {
                 Status::Blocked { .. } | Status::Ended => before,
             };
             let variable = machine.variable(state, access.location);
-            self.guards
-                .entry(variable)
-                .and_modify(|guards| guards.retain(|guard| held.contains(guard)))
-                .or_insert_with(|| held.clone());
+            let seen = self.variables.entry(variable).or_insert_with(|| Seen {
+                guards: held.clone(),
+                written: false,
+            });
+            seen.guards.retain(|guard| held.contains(guard));
+            seen.written |= access.writes;
         }
     }
 
-    /// The variables about which a reduction thinks otherwise: those that it takes to be
-    /// protected although they are not, or the other way round.
-    pub fn differences<'s>(
-        &'s self,
-        is_protected: impl Fn(Variable) -> bool + 's,
-    ) -> impl Iterator<Item = Variable> + 's {
-        let differ = move |(variable, guards): (&Variable, &Vec<Guard>)| {
-            (guards.is_empty() == is_protected(*variable)).then_some(*variable)
-        };
-        self.guards.iter().filter_map(differ)
+    /// The global variables that are unprotected by one computation, but not by the other. (A
+    /// new heap object belongs to its maker until the next boundary state, and that is every
+    /// state for the full search.)
+    #[must_use]
+    pub fn differences(&self, machine: &Machine, inferred: &Protection) -> BTreeSet<String> {
+        let unprotected: BTreeSet<Variable> = (inferred.knowledge().into_iter())
+            .filter(|known| !known.protected)
+            .map(|known| known.variable)
+            // Channels and conditions have locks as well, but are not looked at here.
+            .filter(|variable| self.variables.contains_key(variable))
+            .collect();
+        let expected: BTreeSet<Variable> = (self.variables.iter())
+            .filter(|(_, seen)| seen.guards.is_empty() && seen.written)
+            .map(|(variable, _)| *variable)
+            .collect();
+        (unprotected.symmetric_difference(&expected))
+            .filter(|variable| machine.is_global(**variable))
+            .map(|variable| machine.variable_name(*variable))
+            .collect()
     }
 }

@@ -10,10 +10,11 @@ use raddle_explore::{
 };
 use raddle_machine::{Granularity, Machine, Program};
 
+use crate::lock_sets::LockSets;
 use crate::recorder::{Failed, Recorder};
 
 /// Programs with more states are given up.
-pub const MOST_STATES: u64 = 20_000;
+pub const MOST_STATES: u64 = 5_000;
 
 /// No program of that size takes so long, unless something hangs.
 const MOST_TIME: Duration = Duration::from_secs(30);
@@ -26,6 +27,8 @@ pub struct Observation {
     pub local_states: HashSet<Vec<u8>>,
     /// The failures that steps met.
     pub failed: BTreeSet<Failed>,
+    /// The locks that protect each variable, by the full search.
+    pub lock_sets: Option<LockSets>,
     /// The goals that were not reached.
     pub unreached_goals: Vec<usize>,
 }
@@ -39,6 +42,7 @@ pub fn observe(
 ) -> Observation {
     let machine = Machine::new(Arc::clone(program), Granularity::Access);
     let mut recorder = Recorder::new(machine);
+    recorder.lock_sets = (reduction.name() == "full").then(LockSets::default);
     let outcome = Search::new()
         .order(order)
         .properties(properties)
@@ -51,6 +55,7 @@ pub fn observe(
         outcome,
         local_states: recorder.local_states,
         failed: recorder.failed,
+        lock_sets: recorder.lock_sets,
     }
 }
 

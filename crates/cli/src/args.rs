@@ -32,6 +32,8 @@ pub(crate) enum Command {
     Check(Check),
     /// Search programs with every reduction, and compare what they find and what it costs.
     Compare(Compare),
+    /// Explain a program: which steps commute, what protects what, which functions are atomic.
+    Explain(Explain),
     /// Execute one random schedule of a program.
     Run(Run),
     /// Execute a counterexample again, step by step.
@@ -154,6 +156,28 @@ pub(crate) struct Compare {
     /// When to use colours (`NO_COLOR` is respected).
     #[arg(long, alias = "color", value_enum, default_value_t = Colour::Auto, value_name = "WHEN")]
     pub(crate) colour: Colour,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Explain {
+    /// The program (`-` reads standard input).
+    pub(crate) file: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) step: Steps,
+
+    #[command(flatten)]
+    pub(crate) limits: Limits,
+
+    /// Give up after this time, such as 30s, 5m or 1h (a plain number is seconds).
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) timeout: Option<Duration>,
+
+    #[command(flatten)]
+    pub(crate) drawing: Drawing,
+
+    #[command(flatten)]
+    pub(crate) output: Output,
 }
 
 #[derive(Args, Debug)]

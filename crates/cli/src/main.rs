@@ -4,6 +4,7 @@ mod args;
 mod check;
 mod compare;
 mod debugger;
+mod explain;
 mod format;
 mod interrupt;
 mod keys;
@@ -75,6 +76,7 @@ fn main() -> ExitCode {
     let exit = match &cli.command {
         Command::Check(args) => check::check(args),
         Command::Compare(args) => compare::compare(args),
+        Command::Explain(args) => explain::explain(args),
         Command::Run(args) => simulate::simulate(args),
         Command::Replay(args) => replay::replay(args),
         Command::Fmt(args) => format::format(args),

@@ -32,6 +32,7 @@
 //! ```
 
 use crate::lock_order::Deadlocks;
+use crate::movers::Protection;
 use crate::property::PropertySet;
 use crate::system::{Access, AccessKind, Fault, Move, Place, System, ThreadId};
 
@@ -65,6 +66,11 @@ pub trait Reduction<S: System> {
 
     /// What it can tell about deadlocks, after a search, if it does not preserve them.
     fn deadlocks(&self) -> Option<Deadlocks> {
+        None
+    }
+
+    /// What it has inferred about who protects what, if it does.
+    fn protection(&self) -> Option<&Protection> {
         None
     }
 

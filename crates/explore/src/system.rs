@@ -130,6 +130,8 @@ pub enum SyncOp {
     Exit,
     /// Freeing a heap object.
     Free,
+    /// Freeing a heap object of which a lock or a semaphore is a part.
+    Destroy,
 }
 
 /// What kind of access it is.
@@ -225,6 +227,19 @@ pub enum Status {
     /// The thread failed. [`Step::after`] is the state in which it has stopped for
     /// good while the others go on.
     Failed(Fault),
+}
+
+impl Status {
+    /// Whether the step makes the accesses of its footprint, so that they can race with
+    /// others. A step that breaks a discipline fails before it.
+    #[must_use]
+    pub fn makes_its_accesses(&self) -> bool {
+        match self {
+            Self::Moved => true,
+            Self::Failed(fault) => fault.kind != FaultKind::Discipline,
+            Self::Blocked { .. } | Self::Ended => false,
+        }
+    }
 }
 
 /// The result of [`System::step`]; made once and reused, so that steps do not

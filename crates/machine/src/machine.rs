@@ -91,6 +91,12 @@ impl Machine {
         self.program.guard_name(guard)
     }
 
+    /// Whether a variable is a global variable, or part of one.
+    #[must_use]
+    pub fn is_global(&self, variable: Variable) -> bool {
+        (variable.0 as usize) < self.program.checked().initial.len()
+    }
+
     /// Whether a lock is the pseudo lock of a thread.
     #[must_use]
     pub fn is_pseudo_lock(&self, guard: Guard) -> bool {
@@ -351,6 +357,10 @@ impl System for Machine {
             let broken = breach.is_some();
             if let Some(breach) = breach {
                 self.fail(state, thread, breach, step);
+            }
+            let taken = broken || !matches!(halt, Halt::Block { .. });
+            if taken && step.after.has_stopped(thread) {
+                (self.enforcer).note_end(word::thread(state.threads[thread].name));
             }
             step.footprint.append(&mut self.enforcer.looks);
             if broken {

@@ -122,6 +122,9 @@ pub enum Protection {
     Declared,
     /// Not at all.
     Unprotected,
+    /// It is a lock or a semaphore that somebody tries, so taking it and giving it back do
+    /// not commute with that.
+    Tried,
 }
 
 /// A shared variable.

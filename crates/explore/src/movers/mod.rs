@@ -41,7 +41,8 @@
 //! | spawn | yes | no | nobody else sees the new thread before; names commute |
 //! | join | no | yes | the other thread stays ended |
 //! | the end of a thread | yes | no | but see [`Protection`] on being alone |
-//! | freeing an object | as a write to all of it | | |
+//! | freeing an object | as a write to all of its data | | |
+//! | freeing an object with a lock or semaphore in it | no | no | as if it were tried: using it becomes an error |
 
 mod protection;
 
@@ -156,23 +157,24 @@ impl Movers {
             SyncOp::Down | SyncOp::AcquireShared => moves(self, system, Mover::RIGHT),
             SyncOp::Up | SyncOp::ReleaseShared => moves(self, system, Mover::LEFT),
             SyncOp::Acquire | SyncOp::Release => {
-                let owned = Mover {
-                    left: system.holds(state, thread, access.location),
-                    right: system.holds(after, thread, access.location),
+                let owned = match (Repair::InnerLocksAreBothMovers.is_on(), op) {
+                    (true, _) => Mover {
+                        left: system.holds(state, thread, access.location),
+                        right: system.holds(after, thread, access.location),
+                    },
+                    (false, SyncOp::Acquire) => Mover::RIGHT,
+                    (false, _) => Mover::LEFT,
                 };
-                if !Repair::InnerLocksAreBothMovers.is_on() {
-                    return match op {
-                        SyncOp::Acquire => Mover::RIGHT,
-                        _ => Mover::LEFT,
-                    };
-                }
                 // Who tries it sees no difference if it stays owned.
                 match owned == Mover::BOTH {
                     true => owned,
                     false => moves(self, system, owned),
                 }
             }
-            SyncOp::Try => {
+            SyncOp::Try | SyncOp::Destroy => {
+                if system.owns(state, thread, access.location) {
+                    return Mover::BOTH;
+                }
                 let variable = system.variable(state, access.location);
                 self.protection.note_try(variable);
                 Mover::NON
@@ -221,6 +223,11 @@ impl Movers {
         access: &Access,
     ) -> Mover {
         let (location, after) = (access.location, &step.after);
+        let variable = system.variable(state, location);
+        if access.writes && self.protection.is_observed(variable) {
+            self.protection.access(system, state, thread, access);
+            return Mover::NON;
+        }
         if system.owns(state, thread, location) {
             return Mover {
                 left: true,

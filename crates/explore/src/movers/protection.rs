@@ -85,6 +85,8 @@ struct Seen {
     written_alone: bool,
     /// Whether somebody has tried it: for locks and semaphores.
     tried: bool,
+    /// Whether an invariant or a declared predicate reads it.
+    observed: bool,
     /// Whether expansions have relied on what was known.
     used: bool,
     /// Who was first; only for a mutation.
@@ -134,6 +136,8 @@ pub struct Protection {
     /// The locks that were held at each place; kept only for explanations.
     places: Option<HashMap<(Variable, Place), Locks>>,
     alone: bool,
+    /// How many variables are the reason for that now.
+    reliant: usize,
     /// The same for declared disciplines, for ever.
     alone_as_declared: bool,
     outdated: bool,
@@ -152,14 +156,16 @@ impl Protection {
     /// on before.
     #[must_use]
     pub fn is_outdated(&self) -> bool {
-        self.outdated && Repair::StartAgainWhenUnprotected.is_on()
+        // If a variable for which being alone mattered turns out to be unprotected anyhow,
+        // nothing found is wrong, but the numbers would depend on the order.
+        let needlessly_alone = self.alone && self.reliant == 0 && !self.alone_as_declared;
+        (self.outdated || needlessly_alone) && Repair::StartAgainWhenUnprotected.is_on()
     }
 
     /// A new round begins with what is known now.
     pub fn begin_round(&mut self) {
         self.outdated = false;
-        let inferred = || self.variables.values().any(Seen::relies_on_being_alone);
-        self.alone = self.alone_as_declared || inferred();
+        self.alone = self.alone_as_declared || self.reliant > 0;
         for seen in self.variables.values_mut() {
             seen.used = false;
         }
@@ -208,6 +214,7 @@ impl Protection {
             return was_protected;
         }
         let was_used = std::mem::replace(&mut seen.used, true);
+        let was_reliant = seen.relies_on_being_alone();
         if is_alone(system, state, thread) {
             seen.locks_alone.retain(&self.held);
             seen.written_alone |= access.writes;
@@ -216,7 +223,9 @@ impl Protection {
             seen.written |= access.writes;
         }
         let protected = seen.is_protected();
-        if seen.relies_on_being_alone() && !self.alone {
+        let is_reliant = seen.relies_on_being_alone();
+        self.reliant = self.reliant + usize::from(is_reliant) - usize::from(was_reliant);
+        if is_reliant && !self.alone {
             self.alone = true;
             self.outdated = true;
         }
@@ -252,9 +261,21 @@ impl Protection {
     /// Somebody without locks reads it.
     pub(super) fn observe(&mut self, variable: Variable) {
         let seen = self.variables.entry(variable).or_default();
-        let was_protected = seen.is_protected();
+        if seen.observed {
+            return;
+        }
+        self.reliant -= usize::from(seen.relies_on_being_alone());
         seen.locks.retain(&[]);
-        self.outdated |= seen.used && was_protected && !seen.is_protected();
+        seen.observed = true;
+        self.reliant += usize::from(seen.relies_on_being_alone());
+        self.outdated |= seen.used;
+    }
+
+    /// Whether somebody without locks reads it; the answer is relied on.
+    pub(super) fn is_observed(&mut self, variable: Variable) -> bool {
+        let seen = self.variables.entry(variable).or_default();
+        seen.used = true;
+        seen.observed
     }
 
     /// Somebody tries a lock or semaphore.

@@ -70,7 +70,7 @@ impl<S: System> Reduction<S> for Full<S> {
                     Status::Moved | Status::Failed(_) => {
                         effort.transitions += 1;
                         alternatives.enabled = true;
-                        if races_wanted {
+                        if races_wanted && step.status.makes_its_accesses() {
                             let accesses = step.footprint.iter();
                             self.pending
                                 .extend(accesses.map(|&access| PendingAccess { thread, access }));

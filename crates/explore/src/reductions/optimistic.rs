@@ -37,7 +37,7 @@ use crate::property::{Property, PropertySet};
 use crate::reduction::{
     BlockedThread, Effort, End, PendingAccess, Reduction, Visitor, for_each_race,
 };
-use crate::system::{Choice, Footprint, Status, Step, System, ThreadId};
+use crate::system::{Choice, Footprint, Step, System, ThreadId};
 
 /// A visible step and the invisible ones after it.
 pub struct Optimistic<S: System> {
@@ -63,12 +63,6 @@ impl<S: System> Default for Optimistic<S> {
 }
 
 impl<S: System> Optimistic<S> {
-    /// The classification that it has come to.
-    #[must_use]
-    pub fn protection(&self) -> &Protection {
-        &self.movers.protection
-    }
-
     /// The accesses that each thread is about to make, in the order of threads.
     fn find_pending(&mut self, system: &mut S, state: &S::State) {
         self.pending.clear();
@@ -78,7 +72,7 @@ impl<S: System> Optimistic<S> {
             while let Some(choice) = next {
                 system.step(state, thread, choice, &mut self.step);
                 next = self.step.next_choice;
-                if matches!(self.step.status, Status::Moved | Status::Failed(_)) {
+                if self.step.status.makes_its_accesses() {
                     let accesses = self.step.footprint.iter();
                     self.pending
                         .extend(accesses.map(|&access| PendingAccess { thread, access }));
@@ -149,6 +143,11 @@ impl<S: System> Reduction<S> for Optimistic<S> {
     fn begin_round(&mut self) {
         self.movers.protection.begin_round();
         self.interior.begin_round();
+    }
+
+    /// The classification that it has come to.
+    fn protection(&self) -> Option<&Protection> {
+        Some(&self.movers.protection)
     }
 
     fn count_visited(&mut self) {

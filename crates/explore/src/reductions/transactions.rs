@@ -73,12 +73,6 @@ impl<S: System> Transactions<S> {
         }
     }
 
-    /// What it has found out about who protects what.
-    #[must_use]
-    pub fn protection(&self) -> &Protection {
-        &self.movers.protection
-    }
-
     /// Has every step and every end of a transaction told to somebody, from the next
     /// round on, and keeps the locks that are held at each place.
     pub fn watch(&mut self, watch: Box<dyn Watch<S>>) {
@@ -165,6 +159,10 @@ impl<S: System> Reduction<S> for Transactions<S> {
     fn begin_round(&mut self) {
         self.movers.protection.begin_round();
         self.interior.begin_round();
+    }
+
+    fn protection(&self) -> Option<&Protection> {
+        Some(&self.movers.protection)
     }
 
     fn deadlocks(&self) -> Option<Deadlocks> {

@@ -144,6 +144,7 @@ impl Enforcer {
             let me = word::thread(step.before.threads[step.thread].name);
             let word = |cell: usize| step.before.words[cell];
             let mut trouble = None;
+            let mut matters_who_is_left = false;
             let kept = match need {
                 Need::Lock { cell, reference } => {
                     let reads_under_it =
@@ -154,6 +155,7 @@ impl Enforcer {
                     // Somebody who comes second looks at what the first one wrote.
                     let claims = word(cell) == word::NULL;
                     self.looks.push(look(Location(cell as u64), claims));
+                    matters_who_is_left = claims;
                     word(cell) == me || claims
                 }
                 Need::When { part } => {
@@ -167,6 +169,9 @@ impl Enforcer {
                     holds == Ok(true)
                 }
             };
+            if !kept || matters_who_is_left {
+                self.look_who_is_left(step);
+            }
             if kept || self.is_exempt(program, step, access) {
                 continue;
             }
@@ -177,6 +182,26 @@ impl Enforcer {
             });
         }
         None
+    }
+
+    /// The last thread is exempt, so what it does depends on whether the others have ended.
+    fn look_who_is_left(&mut self, step: &Taken<'_>) {
+        for other in (0..step.before.threads.len()).filter(|other| *other != step.thread) {
+            let location = word::location(word::thread(step.before.threads[other].name));
+            self.looks.push(Access {
+                kind: AccessKind::Sync(SyncOp::Join),
+                ..look(location, false)
+            });
+        }
+    }
+
+    /// That a thread ends matters to others; of the threads that nobody can join, no
+    /// operation tells.
+    pub(crate) fn note_end(&mut self, thread: i64) {
+        self.looks.push(Access {
+            kind: AccessKind::Sync(SyncOp::Exit),
+            ..look(word::location(thread), true)
+        });
     }
 
     fn keep_looks(&mut self) {

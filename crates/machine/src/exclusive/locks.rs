@@ -15,34 +15,57 @@ pub(crate) struct Locks {
     globals: Vec<u32>,
     /// For every layout, from the start of an element.
     layouts: Vec<Vec<u32>>,
+    /// The semaphores of every layout.
+    semaphores: Vec<Vec<u32>>,
 }
 
 impl Locks {
     pub(crate) fn new(program: &hir::Program, layouts: &[Layout]) -> Self {
         let mut globals = Vec::new();
         for global in &program.globals {
-            collect(program, &global.ty, global.slot, &mut globals);
+            collect(program, &global.ty, global.slot, &is_lock, &mut globals);
         }
-        let of_layout = |layout: &Layout| {
-            let mut locks = Vec::new();
-            collect(program, &layout.ty, 0, &mut locks);
-            locks
+        let of_layout = |layout: &Layout, wanted: &dyn Fn(&Type) -> bool| {
+            let mut found = Vec::new();
+            collect(program, &layout.ty, 0, wanted, &mut found);
+            found
         };
+        let is_semaphore = |ty: &Type| matches!(ty, Type::Semaphore);
+        let of_layouts =
+            |wanted: &dyn Fn(&Type) -> bool| layouts.iter().map(|l| of_layout(l, wanted)).collect();
         Self {
             globals,
-            layouts: layouts.iter().map(of_layout).collect(),
+            layouts: of_layouts(&is_lock),
+            semaphores: of_layouts(&is_semaphore),
         }
+    }
+
+    /// Whether a lock or a semaphore begins at an offset of the elements of a layout.
+    pub(crate) fn can_be_taken(&self, layout: u16, offset: usize) -> bool {
+        let has = |of: &[Vec<u32>]| of[layout as usize].contains(&(offset as u32));
+        has(&self.layouts) || has(&self.semaphores)
     }
 }
 
-fn collect(program: &hir::Program, ty: &Type, start: u32, locks: &mut Vec<u32>) {
+fn is_lock(ty: &Type) -> bool {
+    matches!(ty, Type::Mutex { .. } | Type::RwLock)
+}
+
+/// The slots at which something of a wanted type begins.
+fn collect(
+    program: &hir::Program,
+    ty: &Type,
+    start: u32,
+    wanted: &dyn Fn(&Type) -> bool,
+    locks: &mut Vec<u32>,
+) {
     match ty {
-        Type::Mutex { .. } | Type::RwLock => locks.push(start),
+        ty if wanted(ty) => locks.push(start),
         Type::Array(element, length) => {
             let stride = program.slots(element);
             for index in 0..*length {
                 let before = locks.len();
-                collect(program, element, start + index * stride, locks);
+                collect(program, element, start + index * stride, wanted, locks);
                 if locks.len() == before {
                     break;
                 }
@@ -50,7 +73,7 @@ fn collect(program: &hir::Program, ty: &Type, start: u32, locks: &mut Vec<u32>) 
         }
         Type::Struct(id) => {
             for field in &program.structs[id.0 as usize].fields {
-                collect(program, &field.ty, start + field.offset, locks);
+                collect(program, &field.ty, start + field.offset, wanted, locks);
             }
         }
         _ => {}

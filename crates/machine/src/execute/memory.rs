@@ -29,13 +29,15 @@ impl Execution<'_> {
         self.memory.words[slot] = value;
     }
 
-    /// The word that a reference refers to.
-    pub(super) fn cell(&self, reference: i64) -> Result<usize, Trouble> {
+    /// The word that a reference refers to. That an object was freed is something that
+    /// somebody else has done to it, so to notice it is an access.
+    pub(super) fn cell(&mut self, reference: i64) -> Result<usize, Trouble> {
         match Reference::of(reference) {
             Reference::Global(slot) => Ok(slot),
             Reference::Heap(name, offset) => {
-                let object = self.object(name);
+                let object = *self.object(name);
                 if object.freed {
+                    self.access(word::location(reference), false, AccessKind::Atomic);
                     return Err(Trouble::UseAfterFree);
                 }
                 if offset >= object.length as usize {
@@ -92,7 +94,8 @@ impl Execution<'_> {
                 expected,
             } => {
                 let reference = self.get(reference);
-                let equal = self.memory.words[self.cell(reference)?] == self.get(expected);
+                let cell = self.cell(reference)?;
+                let equal = self.memory.words[cell] == self.get(expected);
                 let cell = self.touch(reference, equal, true)?;
                 if equal {
                     self.memory.words[cell] = self.get(expected + 1);
@@ -145,10 +148,8 @@ impl Execution<'_> {
                     .next_back()
             }
             Reference::Heap(name, offset) => {
+                // Whether it was freed is not looked at: this is local code.
                 let object = self.object(name);
-                if object.freed {
-                    return Err(Trouble::UseAfterFree);
-                }
                 let whole = &self.program.layouts[object.layout as usize];
                 let slots = i64::from(whole.slots).max(1);
                 let offset = offset as i64;
@@ -222,14 +223,21 @@ impl Execution<'_> {
         };
         let object = *self.object(name);
         if object.freed {
+            self.access(word::location(reference), false, AccessKind::Atomic);
             return Err(Trouble::DoubleFree);
         }
         if offset != 0 {
             return Err(Trouble::BadFree);
         }
         // Freeing conflicts with every access to the object.
-        for offset in 0..object.length as usize {
-            self.synchronise(word::heap(name, offset), true, SyncOp::Free);
+        let program = self.program;
+        let slots = program.layouts[object.layout as usize].slots.max(1) as usize;
+        for offset in 0..object.length.max(1) as usize {
+            let op = match program.locks.can_be_taken(object.layout, offset % slots) {
+                true => SyncOp::Destroy,
+                false => SyncOp::Free,
+            };
+            self.synchronise(word::heap(name, offset), true, op);
         }
         let position = self.memory.find_object(name).expect("it was just there");
         self.memory.objects[position].freed = true;

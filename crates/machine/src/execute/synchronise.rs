@@ -127,7 +127,8 @@ impl Execution<'_> {
             }
             Op::Len { to, channel, shape } => {
                 self.synchronise(self.get(channel), false, SyncOp::Poll);
-                let count = self.memory.words[self.cell(self.get(channel))?];
+                let cell = self.cell(self.get(channel))?;
+                let count = self.memory.words[cell];
                 let rendezvous = self.program.shapes[shape as usize].capacity == 0;
                 let waiting = count == rendezvous::OFFERED;
                 self.set(

@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use raddle_explore::lock_order::{Deadlocks, PossibleDeadlock};
-use raddle_explore::movers::Knowledge;
+use raddle_explore::movers::{Knowledge, Protection as Inferred};
 use raddle_explore::reductions::transactions::Transactions;
-use raddle_explore::{Guard, Outcome, Place};
+use raddle_explore::{Guard, Outcome, Place, Reduction};
 use raddle_lang::Span;
+use raddle_lang::hir::Discipline;
 use raddle_report::explanation::{
     Access, Explanation, Function, Line, Often, Protection, Step, VERSION, Variable,
 };
@@ -24,10 +25,15 @@ pub(super) fn summarise(
     outcome: &Outcome,
 ) -> Explanation {
     let program = machine.program();
-    let known = transactions.protection().knowledge();
-    let variables: Vec<Variable> = (known.iter())
+    let known = transactions
+        .protection()
+        .map(Inferred::knowledge)
+        .unwrap_or_default();
+    let mut variables: Vec<Variable> = (known.iter())
         .filter_map(|known| variable(machine, known))
         .collect();
+    variables.extend(declared(program));
+    variables.sort_by_key(|variable| declaration(program, &variable.name));
     Explanation {
         version: VERSION,
         file: program.source.name.clone(),
@@ -68,6 +74,7 @@ fn lines(program: &Program, log: &Log, variables: &[Variable]) -> Vec<Line> {
             .collect();
         if let (Some(line), Some(remark)) =
             (lines.get_mut(at.line as usize - 1), in_one_word(&parts))
+            && global.discipline.is_none()
         {
             line.remarks.push(format!("{}: {remark}", global.name));
         }
@@ -89,6 +96,7 @@ fn in_one_word(parts: &[&Variable]) -> Option<String> {
             Protection::ThreadLocal => "thread-local".to_owned(),
             Protection::ReadOnly => "read-only".to_owned(),
             Protection::Declared => "protected as declared".to_owned(),
+            Protection::Tried => "somebody tries it".to_owned(),
             Protection::Unprotected => "unprotected".to_owned(),
         })
         .collect();
@@ -117,8 +125,22 @@ fn step(program: &Program, pc: Pc, seen: &Seen) -> Step {
 }
 
 fn variable(machine: &Machine, known: &Knowledge) -> Option<Variable> {
-    // Locks that are only locked are known to be tried or not, and nothing else.
+    let plain = |protection| Variable {
+        name: machine.variable_name(known.variable),
+        protection,
+        locks: Vec::new(),
+        except_when_alone: false,
+        nearly: None,
+        broken_by: Vec::new(),
+    };
+    if known.tried {
+        return Some(plain(Protection::Tried));
+    }
+    // Nothing else is known of a lock, or of what a thread owns.
     let locks = known.locks.as_deref()?;
+    if !machine.program().is_declared(known.variable) {
+        return None;
+    }
     let names = |guards: &[Guard]| {
         guards
             .iter()
@@ -139,13 +161,45 @@ fn variable(machine: &Machine, known: &Knowledge) -> Option<Variable> {
         _ => (None, Vec::new()),
     };
     Some(Variable {
-        name: machine.variable_name(known.variable),
-        protection,
         locks: names(if real.is_empty() { locks } else { &real }),
         except_when_alone: known.relies_on_being_alone,
         nearly: nearly.map(|lock| machine.guard_name(lock)),
         broken_by,
+        ..plain(protection)
     })
+}
+
+/// The globals with a declared discipline: nothing has to be inferred about them.
+fn declared(program: &Program) -> Vec<Variable> {
+    let globals = program.hir.globals.iter();
+    globals
+        .filter_map(|global| {
+            let lock = |slot: u32| program.variable_name(raddle_explore::Variable(slot.into()));
+            let locks = match global.discipline.as_ref()? {
+                Discipline::Lock(slot) => vec![lock(*slot)],
+                Discipline::Locks { first, .. } => {
+                    let first = lock(*first);
+                    vec![first.replacen("[0]", "[]", 1)]
+                }
+                Discipline::Sibling(_) | Discipline::ThreadLocal => Vec::new(),
+            };
+            Some(Variable {
+                name: global.name.clone(),
+                protection: Protection::Declared,
+                locks,
+                except_when_alone: false,
+                nearly: None,
+                broken_by: Vec::new(),
+            })
+        })
+        .collect()
+}
+
+/// Where a variable is declared among the globals; fields of heap objects come last.
+fn declaration(program: &Program, name: &str) -> usize {
+    let mut globals = program.hir.globals.iter();
+    let position = globals.position(|global| is_part(name, &global.name));
+    position.unwrap_or(usize::MAX)
 }
 
 /// The lock that is held at the most places at which a variable is accessed, and the places at
@@ -178,10 +232,11 @@ fn access(program: &Program, place: Place) -> Access {
         span => span,
     };
     let at = program.source.line_column(span.start);
+    let text = first_line(program.source.snippet(span));
     Access {
         line: at.line,
         column: at.column,
-        text: first_line(program.source.snippet(span)),
+        text: text.trim_end_matches(';').to_owned(),
     }
 }
 

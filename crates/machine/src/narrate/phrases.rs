@@ -146,7 +146,7 @@ impl Narrator {
             SyncOp::Spawn => format!("starts {name}"),
             SyncOp::Join => format!("joins {name}"),
             SyncOp::Exit => format!("{} ends", self.names.threads[thread]),
-            SyncOp::Free => {
+            SyncOp::Free | SyncOp::Destroy => {
                 let object = name.split('.').next().unwrap_or(name);
                 format!("frees {object}")
             }

@@ -177,7 +177,9 @@ fn variable(variable: &Variable) -> (String, String) {
         Protection::Locks => format!("protected by {locks}"),
         Protection::ThreadLocal => format!("accessed by {locks} only"),
         Protection::ReadOnly => "never written once there are several threads".to_owned(),
-        Protection::Declared => "protected as declared".to_owned(),
+        Protection::Declared if locks.is_empty() => "protected as declared".to_owned(),
+        Protection::Declared => format!("protected by {locks}, as declared"),
+        Protection::Tried => "somebody tries it: using it does not commute".to_owned(),
         Protection::Unprotected => {
             let places = (variable.broken_by.iter())
                 .map(|access| format!("line {}: {}", access.line, access.text))

@@ -95,7 +95,7 @@ impl<S: System> Cartesian<S> {
             self.add_choice(at, i)?;
         } else {
             let Some(self_loop) = self.next_self_loop() else {
-                self.cv[i].extendable = false;
+                self.end_without_transition(i);
                 return Ok(());
             };
             count(&self.step.status, &mut at.effort);
@@ -105,8 +105,8 @@ impl<S: System> Cartesian<S> {
         Ok(())
     }
 
-    /// A first transition with alternatives: a prefix of one transition for each of them.
-    /// Together they touch whatever any of them touches, be it that it is blocked.
+    /// A first transition with alternatives: a prefix of one transition for each of them, which
+    /// ends there. Together they touch what any of them touches, blocked ones included.
     fn add_choice(&mut self, at: &mut Expansion<'_, S>, i: usize) -> Result<(), Interrupted> {
         let thread = ThreadId(i as u32);
         let step = &mut self.step;
@@ -192,7 +192,7 @@ impl<S: System> Cartesian<S> {
             return;
         }
         let Some(self_loop) = self.next_self_loop() else {
-            self.cv[i].extendable = false;
+            self.end_without_transition(i);
             return;
         };
         let step = &self.step;
@@ -252,6 +252,15 @@ impl<S: System> Cartesian<S> {
         })
     }
 
+    /// Thread `i` has ended, and its last real step stays the last of its prefix: what becomes of
+    /// it if its end is no transition.
+    fn end_without_transition(&mut self, i: usize) {
+        let prefix = &mut self.cv[i];
+        prefix.kind = Kind::Infinite;
+        prefix.self_loop = Some(SelfLoop::Ended);
+        prefix.extendable = false;
+    }
+
     /// Stops prefix `i` and those whose last transition depends on the step that is to become
     /// the last one of `i`.
     fn stop_dependent(&mut self, i: usize) {
@@ -301,7 +310,9 @@ impl<S: System> Cartesian<S> {
 
     /// Adds the expanded state to those that prefix `i` has been in. It is encoded only once.
     fn visit_expanded(&mut self, at: &mut Expansion<'_, S>, i: usize) -> VisitedId {
-        if let Some(expanded) = self.expanded {
+        if let Some(expanded) = self.expanded
+            && Repair::CycleTestComparesWholeStates.is_on()
+        {
             return self.visited.add_first(i, expanded);
         }
         self.canonical.clone_from(at.s);

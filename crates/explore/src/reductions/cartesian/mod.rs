@@ -2,7 +2,7 @@
 //! minds.
 //!
 //! After Gueta, Flanagan, Yahav, Sagiv, "Cartesian Partial-Order Reduction" (2007): `CalcCV`
-//! of figure 6 is [`calc_cv`], the loop of figure 7 is the search, and figure 8 is the search
+//! of figure 6 is `calc_cv.rs`, the loop of figure 7 is the search, and figure 8 is the search
 //! with several workers.
 //!
 //! From a boundary state `s`, each thread gets a *prefix*: the steps that it makes from `s` on
@@ -281,7 +281,7 @@ impl<S: System> Cartesian<S> {
         for thread in names {
             let (state, step) = (&self.canonical, &mut self.step);
             (at.system).for_each_step(state, thread, step, |_, _, step| {
-                if matches!(step.status, Status::Moved | Status::Failed(_)) {
+                if step.status.makes_its_accesses() {
                     let accesses = step.footprint.iter();
                     let pending = accesses.map(|&access| PendingAccess { thread, access });
                     self.pending.extend(pending);

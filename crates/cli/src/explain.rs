@@ -1,0 +1,61 @@
+//! `raddle explain`
+
+use std::sync::Arc;
+
+use raddle_explore::{Property, PropertySet, Search};
+use raddle_machine::explain::explain as explain_program;
+use raddle_report::explanation::{Options, render};
+
+use crate::args::Explain;
+use crate::load::{Loaded, load};
+use crate::progress::ProgressLine;
+use crate::terminal::{Terminal, print};
+use crate::{Exit, interrupt, memory};
+
+/// What the search looks at: whether the program is correct is not the question here, but
+/// invariants and disciplines have a say in what protects what.
+fn properties() -> PropertySet {
+    PropertySet::ALL
+        .without(Property::Deadlock)
+        .without(Property::Race)
+}
+
+pub(crate) fn explain(args: &Explain) -> Exit {
+    let terminal = Terminal::new(args.output, args.drawing);
+    let Ok(Loaded { program, .. }) = load(&args.file, terminal) else {
+        return Exit::Error;
+    };
+    let mut line = ProgressLine::about("transactions", terminal);
+    let mut search = Search::new()
+        .properties(properties())
+        .collect_all()
+        .cancel(interrupt::flag());
+    if let Some(states) = args.limits.max_states {
+        search = search.max_states(states);
+    }
+    if let Some(memory) = args.limits.max_memory.or_else(memory::half_of_all) {
+        search = search.max_memory(memory);
+    }
+    if let Some(time) = args.timeout {
+        search = search.timeout(time);
+    }
+    if let Some(line) = &mut line {
+        search = search.on_progress(|progress| line.show(progress));
+    }
+    let granularity = args.step.granularity.granularity();
+    let (explanation, outcome) = explain_program(&Arc::clone(&program), granularity, search);
+    drop(line);
+    if terminal.is_json() {
+        print(&explanation.to_json());
+    } else {
+        let options = Options {
+            colour: terminal.lanes().colour,
+            ascii: args.drawing.ascii,
+        };
+        print(&render(&explanation, &options));
+    }
+    match outcome.cut {
+        None => Exit::Success,
+        Some(_) => Exit::Inconclusive,
+    }
+}
