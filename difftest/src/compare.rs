@@ -5,6 +5,7 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use raddle_explore::lock_order::Deadlocks;
 use raddle_explore::reductions::{self, full::Full};
 use raddle_explore::{FaultKind, Order, Property, PropertySet, Reduction};
 use raddle_machine::{Granularity, Machine, Program, counterexample};
@@ -206,6 +207,10 @@ impl Comparison<'_> {
         self.contended.states = first.outcome.statistics.states;
         self.compare(&first);
         self.compare_lock_sets(reduction.as_ref());
+        let excluded = first.outcome.deadlocks == Some(Deadlocks::Excluded);
+        if excluded && self.full.violates(Property::Deadlock) {
+            self.disagree(Aspect::Deadlock, "excluded by the order of locks");
+        }
         let mut other = (self.contender.make)();
         let depth_first = self.observe(other.as_mut(), Order::DepthFirst);
         self.compare(&depth_first);
@@ -236,10 +241,13 @@ impl Comparison<'_> {
         self.expect(Property::Invariant, Aspect::Invariants, &expected, &found);
         let [found, expected] = [reduced, self.full].map(|o| &o.unreached_goals);
         self.expect(Property::Assertion, Aspect::Goals, expected, found);
-        if self.preserved.contains(Property::Deadlock) {
-            let expected = is_vacuous(self.program, self.full, self.preserved);
-            let found = reduced.is_vacuous();
-            self.expect(Property::Deadlock, Aspect::Vacuity, &expected, &found);
+        let expected = is_vacuous(self.program, self.full, self.preserved);
+        let found = reduced.is_vacuous();
+        // Who does not see the deadlocks may take all that ends for cut.
+        let sees_ends = self.preserved.contains(Property::Deadlock)
+            || !self.full.violates(Property::Deadlock);
+        if sees_ends || expected {
+            self.expect(Property::Assertion, Aspect::Vacuity, &expected, &found);
         }
         self.compare_local_states(reduced);
         let [found, all] = [reduced, self.full].map(|o| o.outcome.statistics.states);
