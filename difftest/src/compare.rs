@@ -8,8 +8,9 @@ use std::sync::Arc;
 use raddle_explore::lock_order::Deadlocks;
 use raddle_explore::reductions::{self, full::Full};
 use raddle_explore::{FaultKind, Order, Property, PropertySet, Reduction};
-use raddle_machine::{Granularity, Machine, Program, counterexample};
+use raddle_machine::{Machine, Program, counterexample};
 
+use crate::granularity_of;
 use crate::observe::{Observation, observe};
 use crate::recorder::{Failed, Recorder};
 
@@ -244,8 +245,8 @@ impl Comparison<'_> {
         let expected = is_vacuous(self.program, self.full, self.preserved);
         let found = reduced.is_vacuous();
         // Who does not see the deadlocks may take all that ends for cut.
-        let sees_ends = self.preserved.contains(Property::Deadlock)
-            || !self.full.violates(Property::Deadlock);
+        let sees_ends =
+            self.preserved.contains(Property::Deadlock) || !self.full.violates(Property::Deadlock);
         if sees_ends || expected {
             self.expect(Property::Assertion, Aspect::Vacuity, &expected, &found);
         }
@@ -255,8 +256,9 @@ impl Comparison<'_> {
             let details = format!("{found} states, but there are only {all}");
             self.disagree(Aspect::MoreStates, details);
         }
+        let granularity = granularity_of(self.program);
         for violation in &reduced.outcome.violations {
-            if let Err(problem) = counterexample::verify(self.program, violation) {
+            if let Err(problem) = counterexample::verify(self.program, granularity, violation) {
                 let details = format!("of a violation of {}: {problem}", violation.property());
                 self.disagree(Aspect::Schedule, details);
             }
@@ -305,7 +307,7 @@ impl Comparison<'_> {
         if let (Some(inferred), Some(expected), false) =
             (reduction.protection(), &self.full.lock_sets, observed)
         {
-            let machine = Machine::new(Arc::clone(self.program), Granularity::Access);
+            let machine = Machine::new(Arc::clone(self.program), granularity_of(self.program));
             let differences = expected.differences(&machine, inferred);
             if !differences.is_empty() {
                 let details = format!("{differences:?}");

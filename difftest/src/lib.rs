@@ -28,6 +28,7 @@ pub use shrink::shrink;
 use std::sync::Arc;
 
 use raddle_lang::{Severity, Source};
+use raddle_machine::Granularity;
 
 /// Compiles the text of a program.
 ///
@@ -44,4 +45,16 @@ pub fn compile(text: &str) -> Result<Arc<raddle_machine::Program>, String> {
         let messages: Vec<_> = errors.map(|problem| problem.message.as_str()).collect();
         messages.join("; ")
     })
+}
+
+/// The first line of a program whose statements are steps.
+pub(crate) const BY_STATEMENTS: &str = "// by statements";
+
+/// What is one step of a program: its text says so.
+#[must_use]
+pub fn granularity_of(program: &raddle_machine::Program) -> Granularity {
+    match program.source().text.starts_with(BY_STATEMENTS) {
+        true => Granularity::Statement,
+        false => Granularity::Access,
+    }
 }

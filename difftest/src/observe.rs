@@ -8,8 +8,9 @@ use raddle_explore::{
     FaultKind, Inconclusive, Limit, Order, Outcome, Place, Property, PropertySet, Reduction,
     Search, Verdict,
 };
-use raddle_machine::{Granularity, Machine, Program};
+use raddle_machine::{Machine, Program};
 
+use crate::granularity_of;
 use crate::lock_sets::LockSets;
 use crate::recorder::{Failed, Recorder};
 
@@ -40,7 +41,7 @@ pub fn observe(
     order: Order,
     properties: PropertySet,
 ) -> Observation {
-    let machine = Machine::new(Arc::clone(program), Granularity::Access);
+    let machine = Machine::new(Arc::clone(program), granularity_of(program));
     let mut recorder = Recorder::new(machine);
     recorder.lock_sets = (reduction.name() == "full").then(LockSets::default);
     let outcome = Search::new()

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::{self, Write};
 
+use crate::BY_STATEMENTS;
 use crate::syntax::{Discipline, Expr, Function, Program, Stmt};
 
 /// The local variables that a function may use; those that it does use are declared, and
@@ -34,6 +35,9 @@ impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let used = self.used();
         let mut text = String::new();
+        if self.by_statements {
+            writeln!(text, "{BY_STATEMENTS}")?;
+        }
         let mut exclusives = String::new();
         for global in self.globals.iter().filter(|g| used.contains(g.name)) {
             write!(text, "{} {}{}", global.ty, global.name, global.dimension)?;

@@ -44,6 +44,9 @@ fn programs(program: &Program) -> Vec<Program> {
             change(&mut |p| p.starts[index] = start.clone());
         }
     }
+    if program.by_statements {
+        change(&mut |p| p.by_statements = false);
+    }
     for index in 0..program.invariants.len() {
         change(&mut |p| drop(p.invariants.remove(index)));
         for invariant in expressions(&program.invariants[index]) {

@@ -19,6 +19,8 @@ pub struct Program {
     pub starts: Vec<Start>,
     /// The invariants.
     pub invariants: Vec<Expr>,
+    /// Whether a step is a whole statement.
+    pub by_statements: bool,
 }
 
 impl Program {

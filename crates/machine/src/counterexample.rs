@@ -14,8 +14,12 @@ use raddle_explore::{
 /// # Errors
 ///
 /// What is wrong, for people.
-pub fn verify(program: &Arc<Program>, violation: &Violation) -> Result<(), String> {
-    let mut machine = Machine::new(Arc::clone(program), Granularity::Access);
+pub fn verify(
+    program: &Arc<Program>,
+    granularity: Granularity,
+    violation: &Violation,
+) -> Result<(), String> {
+    let mut machine = Machine::new(Arc::clone(program), granularity);
     let last = violation.schedule.len().wrapping_sub(1);
     let mut complaint = None;
     let mut switches = 0;
@@ -55,7 +59,7 @@ pub fn verify(program: &Arc<Program>, violation: &Violation) -> Result<(), Strin
     if !holds_at(&mut machine, &end, &violation.cause) {
         return Err("it does not end in the violation".into());
     }
-    narrate(program, violation)
+    narrate(program, granularity, violation)
 }
 
 /// Whether the last state is wrong in the way that the cause says.
@@ -109,8 +113,12 @@ fn statuses(machine: &mut Machine, state: &State, thread: ThreadId) -> Vec<Statu
 }
 
 /// Tells the schedule as a story.
-fn narrate(program: &Arc<Program>, violation: &Violation) -> Result<(), String> {
-    let machine = Machine::new(Arc::clone(program), Granularity::Access);
+fn narrate(
+    program: &Arc<Program>,
+    granularity: Granularity,
+    violation: &Violation,
+) -> Result<(), String> {
+    let machine = Machine::new(Arc::clone(program), granularity);
     let mut narrator = Narrator::new(machine);
     for (number, &step) in violation.schedule.iter().enumerate() {
         if narrator.step(step) == Told::Impossible {

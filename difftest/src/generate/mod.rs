@@ -131,11 +131,13 @@ impl Generator {
                 invariants.push(self.invariant());
             }
         }
+        let by_statements = self.random.percent(15);
         Program {
             globals: self.globals(),
             functions: self.functions,
             starts,
             invariants,
+            by_statements,
         }
     }
 

@@ -317,7 +317,8 @@ impl Examination {
     }
 
     fn check_schedule(&mut self, way: Way, violation: &Violation) {
-        if let Err(problem) = counterexample::verify(&self.program, violation) {
+        if let Err(problem) = counterexample::verify(&self.program, Granularity::Access, violation)
+        {
             let property = violation.property();
             self.complain(way, format!("the schedule of a {property}: {problem}"));
         }

@@ -66,7 +66,7 @@ const ASCII: Signs = Signs {
 ///     deadlocks: None,
 /// };
 /// let text = render(&explanation, &Options { colour: false, ascii: true });
-/// assert!(text.starts_with("bank.rad\n\n  + R    7      lock(m);\n"));
+/// assert!(text.starts_with("bank.rad\n\n  + R      7      lock(m);\n"));
 /// ```
 #[must_use]
 pub fn render(explanation: &Explanation, options: &Options) -> String {
