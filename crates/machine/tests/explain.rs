@@ -25,12 +25,16 @@ fn explained(text: &str) -> Explanation {
 
 fn function<'e>(explanation: &'e Explanation, name: &str) -> &'e Function {
     let mut functions = explanation.functions.iter();
-    functions.find(|function| function.name == name).expect(name)
+    functions
+        .find(|function| function.name == name)
+        .expect(name)
 }
 
 fn variable<'e>(explanation: &'e Explanation, name: &str) -> &'e Variable {
     let mut variables = explanation.variables.iter();
-    variables.find(|variable| variable.name == name).expect(name)
+    variables
+        .find(|variable| variable.name == name)
+        .expect(name)
 }
 
 /// The steps of the only line with this text.
@@ -139,7 +143,10 @@ run waits() || tries();
     assert_eq!(steps(&explanation, "lock(m);")[0].movers, [Mover::Non]);
     // What it protects is protected none the less.
     let x = variable(&explanation, "x");
-    assert_eq!((x.protection, &*x.locks), (Protection::Locks, &["m".into()][..]));
+    assert_eq!(
+        (x.protection, &*x.locks),
+        (Protection::Locks, &["m".into()][..])
+    );
     assert_eq!(steps(&explanation, "x = 1;")[0].movers, [Mover::Both]);
     assert!(!function(&explanation, "waits").atomic);
 }
@@ -194,7 +201,10 @@ void main() {
 ";
     let explanation = explained(text);
     let x = variable(&explanation, "x");
-    assert_eq!((x.protection, x.except_when_alone), (Protection::Locks, true));
+    assert_eq!(
+        (x.protection, x.except_when_alone),
+        (Protection::Locks, true)
+    );
 }
 
 #[test]
