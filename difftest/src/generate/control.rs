@@ -128,6 +128,13 @@ impl Generator {
     /// An invariant over shared variables.
     pub(super) fn invariant(&mut self) -> Expr {
         let bound = int(1 + self.random.below(3) as i64);
+        // What is accessed under one lock mostly can change twice in a coarse step.
+        if self.profile.invariants == 100 && self.random.percent(50) {
+            return match self.random.below(2) {
+                0 => infix(name("data"), "!=", self.number()),
+                _ => infix(name("data"), "<=", bound),
+            };
+        }
         match self.random.below(5) {
             0 => prefix("!", infix(name("flag"), "&&", name("ready"))),
             1 => infix(self.shared(), "<=", bound),

@@ -284,7 +284,7 @@ pub const PROFILES: &[Profile] = &[
             &[
                 (P::Write, 6),
                 (P::Increment, 2),
-                (P::LockedData, 2),
+                (P::LockedData, 6),
                 (P::AtomicBlock, 2),
                 (P::Read, 1),
                 (P::IfStar, 1),

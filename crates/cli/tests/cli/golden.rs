@@ -66,3 +66,44 @@ fn an_error_in_a_program() {
     assert_eq!(said.stdout, "");
     insta::assert_snapshot!("program_error", said.stderr);
 }
+
+/// A correct program with one access that breaks the discipline of the others.
+const NEARLY_PROTECTED: &str = "\
+mutex m;
+int hits;
+
+void hit() {
+    lock(m);
+    hits++;
+    unlock(m);
+}
+
+void look() {
+    int seen = hits;
+}
+
+run hit() || look();
+";
+
+#[test]
+fn an_explanation() {
+    let said = raddle_reading(&["explain", "-"], NEARLY_PROTECTED)
+        .exits(0)
+        .complains_not();
+    insta::assert_snapshot!("explanation", said.stdout);
+}
+
+#[test]
+fn an_explanation_in_ascii() {
+    let said = raddle_reading(&["explain", "-", "--ascii"], NEARLY_PROTECTED).exits(0);
+    assert!(said.stdout.is_ascii(), "{}", said.stdout);
+    insta::assert_snapshot!("explanation_ascii", said.stdout);
+}
+
+#[test]
+fn an_explanation_as_json() {
+    let said = raddle_reading(&["explain", "-", "--format", "json"], NEARLY_PROTECTED)
+        .exits(0)
+        .complains_not();
+    insta::assert_snapshot!("explanation_json", said.stdout);
+}

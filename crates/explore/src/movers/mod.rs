@@ -34,7 +34,7 @@
 //! | waiting, part one: giving up the mutex | yes | no | a release |
 //! | waiting, part two: taking it again | no | yes | an acquire; it can not happen while the mutex is held |
 //! | notifying | as an access to the waiters | | the waiters belong to the monitor or condition |
-//! | semaphore down | no | yes | after it, others can still do all they could do before it |
+//! | semaphore down | no | yes | after it, others can do no more than before it |
 //! | semaphore up | yes | no | before it, others can do no more than after it |
 //! | semaphore operations, if somebody tries it | no | no | |
 //! | channel operations | as an access to the channel | | |

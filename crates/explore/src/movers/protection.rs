@@ -12,7 +12,7 @@
 //!   counts as such. (The name of a heap object depends on the schedule. A set under a name that
 //!   another thread's step can change would be no fact about the object.)
 //! - A thread always holds a pseudo lock of its own (section 5.1), so thread-local data
-//!   needs no rule.
+//!   needs no rule; if the system has a name for it that no other thread ever has.
 //! - A variable that nobody writes after the first thread was started needs no lock at all.
 //! - What a blocked guard reads is an access, and so is what an invariant reads.
 //! - When a set becomes empty on which expansions have relied, the search starts again with
