@@ -35,15 +35,13 @@ pub struct Noticed {
 /// The reductions that a repair is for, by how their names begin.
 fn families(repair: Repair) -> &'static [&'static str] {
     match repair {
-        Repair::BlockedGuardIsAnAccess | Repair::StartAgainWhenUnprotected => {
-            &["transactions", "optimistic"]
-        }
-        Repair::InnerLocksAreBothMovers
+        Repair::BlockedGuardIsAnAccess
+        | Repair::StartAgainWhenUnprotected
         | Repair::StuckAfterCommitEndsTransaction
-        | Repair::ForcedEnd
         | Repair::TriedLocksDoNotMove
         | Repair::NoFreeFirstOwner
-        | Repair::LastThreadSeesOthersEnd => &["transactions"],
+        | Repair::LastThreadSeesOthersEnd => &["transactions", "optimistic"],
+        Repair::InnerLocksAreBothMovers | Repair::ForcedEnd => &["transactions"],
         Repair::InvisibleLoopsEnd | Repair::IntermediateViolations => &["optimistic"],
         Repair::TerminationIsATransition
         | Repair::BlockedReadsItsGuard

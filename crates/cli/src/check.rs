@@ -43,6 +43,7 @@ pub(crate) fn check(args: &Check) -> Exit {
             return Exit::Error;
         }
     };
+    let strategy = strategy.for_program(args, &program);
     let findings = searches::explore(args, &program, strategy, terminal);
     if terminal.is_json() {
         print(&report::report(args, &program, &findings, diagnostics).to_json());

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use raddle_explore::{Property, PropertySet, Search};
 use raddle_machine::explain::explain as explain_program;
 use raddle_report::explanation::{Options, render};
+use raddle_report::json::{CheckReport, Verdict};
 
 use crate::args::Explain;
 use crate::load::{Loaded, load};
@@ -22,8 +23,21 @@ fn properties() -> PropertySet {
 
 pub(crate) fn explain(args: &Explain) -> Exit {
     let terminal = Terminal::new(args.output, args.drawing);
-    let Ok(Loaded { program, .. }) = load(&args.file, terminal) else {
-        return Exit::Error;
+    let program = match load(&args.file, terminal) {
+        Ok(Loaded { program, .. }) => program,
+        Err(not_loaded) => {
+            if terminal.is_json() {
+                let report = CheckReport {
+                    verdict: Verdict::Error,
+                    reason: Some(not_loaded.reason),
+                    file: args.file.display().to_string(),
+                    diagnostics: not_loaded.diagnostics,
+                    ..CheckReport::default()
+                };
+                print(&report.to_json());
+            }
+            return Exit::Error;
+        }
     };
     let mut line = ProgressLine::about("transactions", terminal);
     let mut search = Search::new()

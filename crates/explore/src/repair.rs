@@ -90,8 +90,17 @@ thread_local! {
 /// Runs a function without one of the repairs: reductions are unsound while it runs.
 #[cfg(feature = "mutations")]
 pub fn without<T>(repair: Repair, run: impl FnOnce() -> T) -> T {
-    let before = OFF.with(|off| off.replace(Some(repair)));
-    let result = run();
-    OFF.with(|off| off.set(before));
-    result
+    let _restored = Restored(OFF.with(|off| off.replace(Some(repair))));
+    run()
+}
+
+/// What was off before is off again when this goes, also when the function panics.
+#[cfg(feature = "mutations")]
+struct Restored(Option<Repair>);
+
+#[cfg(feature = "mutations")]
+impl Drop for Restored {
+    fn drop(&mut self) {
+        OFF.with(|off| off.set(self.0));
+    }
 }

@@ -157,6 +157,12 @@ impl Program {
         &self.hir
     }
 
+    /// Whether it has mutexes or reader-writer locks.
+    #[must_use]
+    pub fn has_locks(&self) -> bool {
+        self.locks.are_there()
+    }
+
     /// The part of the source that a place stands for.
     #[must_use]
     pub fn span(&self, place: Place) -> Span {

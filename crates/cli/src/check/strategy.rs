@@ -1,10 +1,10 @@
 //! Which searches answer for what was asked, and what is wrong with the question.
 
 use raddle_explore::interior::Completion;
-use raddle_explore::reductions::auto::{self, Plan};
+use raddle_explore::reductions::auto::{self, Locks, Plan};
 use raddle_explore::reductions::cartesian::CycleTest;
 use raddle_explore::{PropertySet, reductions};
-use raddle_machine::Machine;
+use raddle_machine::{Machine, Program};
 
 use crate::args::{Check, properties};
 use crate::reduction;
@@ -23,12 +23,29 @@ pub(super) enum Strategy {
     },
 }
 
+impl Strategy {
+    /// The same, now that the program is known.
+    pub(super) fn for_program(self, args: &Check, program: &Program) -> Self {
+        let locks = match program.has_locks() {
+            true => Locks::Some,
+            false => Locks::None,
+        };
+        match self {
+            Self::Auto(_) => {
+                let asked = properties(&args.asked.property);
+                Self::Auto(auto::plan::<Machine>(asked, locks))
+            }
+            fixed @ Self::Fixed { .. } => fixed,
+        }
+    }
+}
+
 /// What the arguments ask for, or what is wrong with them.
 pub(super) fn strategy(args: &Check) -> Result<Strategy, String> {
     let asked = properties(&args.asked.property);
     let name = named(args)?;
     if name == "auto" {
-        return Ok(Strategy::Auto(auto::plan::<Machine>(asked)));
+        return Ok(Strategy::Auto(auto::plan::<Machine>(asked, Locks::Some)));
     }
     if name == reduction::UNSOUND {
         return Err(

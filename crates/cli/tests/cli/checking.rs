@@ -6,7 +6,7 @@ const VERIFIED: &str = "corpus/classics/peterson.rad";
 
 #[test]
 fn verified_is_zero() {
-    raddle(&["check", VERIFIED])
+    raddle(&["check", VERIFIED, "--reduction", "full"])
         .exits(0)
         .complains_not()
         .says(&["verified: 72 states, 144 transitions"]);

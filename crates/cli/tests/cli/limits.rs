@@ -46,7 +46,7 @@ fn a_limit_that_is_not_reached_changes_nothing() {
     ];
     check(&options, "int x; void main() { x = 1; }")
         .exits(0)
-        .says(&["verified: 2 states"]);
+        .says(&["verified: 1 state, 1 transition"]);
 }
 
 #[test]

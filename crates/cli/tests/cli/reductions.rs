@@ -8,12 +8,12 @@ const CIRCLE: &str = "mutex a; mutex b;
     void y() { lock(b); lock(a); unlock(a); unlock(b); }
     run x() || y();";
 /// A thread waits for another one, without a deadlock.
-const WAITS: &str = "bool ready;
+const WAITS: &str = "mutex m; bool ready;
 void waiter() { await(ready); }
 void other() { ready = true; }
 run waiter() || other();";
 /// Nobody waits for anything.
-const FREE: &str = "int x; void w() { x = 1; } run w()[2];";
+const FREE: &str = "mutex m; int x; void w() { x = 1; } run w()[2];";
 
 fn check(options: &[&str], program: &str) -> Said {
     raddle_reading(&[&["check", "-"], options].concat(), program)
@@ -24,6 +24,15 @@ fn without_deadlocks_and_races_transactions_are_enough() {
     check(&["--property", "assertion"], WAITS).exits(0).says(&[
         "(transactions, bfs)",
         "auto: transactions, because neither deadlocks nor races are asked for",
+    ]);
+}
+
+#[test]
+fn without_locks_there_is_little_to_tell_transactions_by() {
+    let without_locks = "int x; void w() { x = 1; } run w()[2];";
+    check(&[], without_locks).exits(0).says(&[
+        "(cartesian, bfs)",
+        "auto: cartesian, because there are no locks to tell transactions by",
     ]);
 }
 

@@ -19,7 +19,7 @@ use crate::movers::{Mover, Movers};
 use crate::reduction::{Effort, Visitor};
 use crate::repair::Repair;
 use crate::store::{ExactStore, Inserted, Store};
-use crate::system::{Choice, Move, Status, Step, System, ThreadId};
+use crate::system::{Access, AccessKind, Choice, Move, Status, Step, SyncOp, System, ThreadId};
 use completion::{Graph, NodeId};
 use table::Table;
 
@@ -307,7 +307,8 @@ impl<S: System> Interior<S> {
             run.forget_intermediate_accesses(first);
             let mover = (known_mover.take())
                 .unwrap_or_else(|| run.movers.of_step(system, before, run.thread, &self.step));
-            let phase_after = run.shape.phase_after(phase, mover);
+            let phase_after =
+                run.shape.phase_after(phase, mover) || begins_anew_to_the_letter(&self.step);
             run.effort.transitions += 1;
             if let Some(watch) = &mut self.watch {
                 let event = StepEvent {
@@ -431,7 +432,7 @@ impl<S: System> Interior<S> {
                     only = run
                         .movers
                         .of_step(system, &frame.state, run.thread, &self.step);
-                    if !only.left {
+                    if !only.left && !begins_anew_to_the_letter(&self.step) {
                         return Outlook::End;
                     }
                 }
@@ -483,6 +484,12 @@ impl<S: System> Interior<S> {
         system.decode(&bytes[..bytes.len() - 1], &mut self.canonical);
         run.visitor.successor(system, &path, &self.canonical);
     }
+}
+
+/// "An acquire sets the phase to true": so the papers have it, and mean the outermost one.
+fn begins_anew_to_the_letter<State>(step: &Step<State>) -> bool {
+    let is_acquire = |access: &Access| access.kind == AccessKind::Sync(SyncOp::Acquire);
+    !Repair::InnerLocksAreBothMovers.is_on() && step.footprint.iter().any(is_acquire)
 }
 
 /// The moves from the root to a node, and one more.

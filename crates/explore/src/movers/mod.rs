@@ -157,13 +157,9 @@ impl Movers {
             SyncOp::Down | SyncOp::AcquireShared => moves(self, system, Mover::RIGHT),
             SyncOp::Up | SyncOp::ReleaseShared => moves(self, system, Mover::LEFT),
             SyncOp::Acquire | SyncOp::Release => {
-                let owned = match (Repair::InnerLocksAreBothMovers.is_on(), op) {
-                    (true, _) => Mover {
-                        left: system.holds(state, thread, access.location),
-                        right: system.holds(after, thread, access.location),
-                    },
-                    (false, SyncOp::Acquire) => Mover::RIGHT,
-                    (false, _) => Mover::LEFT,
+                let owned = Mover {
+                    left: system.holds(state, thread, access.location),
+                    right: system.holds(after, thread, access.location),
                 };
                 // Who tries it sees no difference if it stays owned.
                 match owned == Mover::BOTH {

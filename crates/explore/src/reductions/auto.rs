@@ -1,9 +1,10 @@
 //! Which reductions to search with, if nobody says.
 //!
-//! Transactions leave out the most, but preserve neither deadlocks nor races. Deadlocks are
-//! often excluded by the order of locks, which a search by transactions finds by the way. So it
-//! comes first, and only if it can not tell, deadlocks are looked for by a reduction that
-//! preserves them. Races need such a reduction anyway, and that does for everything.
+//! Where there are locks, transactions leave out the most, but preserve neither deadlocks nor
+//! races. Deadlocks are often excluded by the order of locks, which a search by transactions
+//! finds by the way. So it comes first, and only if it can not tell, deadlocks are looked for
+//! by a reduction that preserves them. Races need such a reduction anyway, and that does for
+//! everything; so it does where there are no locks, and little to tell transactions by.
 
 use crate::property::{Property, PropertySet};
 use crate::system::System;
@@ -28,25 +29,34 @@ pub enum Plan {
     },
 }
 
+/// Whether a program has locks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Locks {
+    /// It does.
+    Some,
+    /// It does not.
+    None,
+}
+
 /// The reductions that preserve everything, the one that leaves out the most first.
 const PRESERVING_ALL: [&str; 3] = ["cartesian", "optimistic", "full"];
 
 /// The plan for these properties.
 ///
 /// ```
-/// use raddle_explore::reductions::auto::{Plan, plan};
+/// use raddle_explore::reductions::auto::{Locks, Plan, plan};
 /// use raddle_explore::{PropertySet, testing::Counters};
 ///
-/// let all_but_races = plan::<Counters>(PropertySet::default());
+/// let all_but_races = plan::<Counters>(PropertySet::default(), Locks::Some);
 /// assert!(matches!(all_but_races, Plan::DeadlocksApart { first: "transactions", .. }));
 /// ```
 #[must_use]
-pub fn plan<S: System>(asked: PropertySet) -> Plan {
-    plan_with(asked, &super::preserving::<S>(PropertySet::ALL))
+pub fn plan<S: System>(asked: PropertySet, locks: Locks) -> Plan {
+    plan_with(asked, locks, &super::preserving::<S>(PropertySet::ALL))
 }
 
 /// The plan, given the names of all reductions that preserve everything.
-fn plan_with(asked: PropertySet, preserving_all: &[&'static str]) -> Plan {
+fn plan_with(asked: PropertySet, locks: Locks, preserving_all: &[&'static str]) -> Plan {
     let best = PRESERVING_ALL
         .into_iter()
         .find(|name| preserving_all.contains(name))
@@ -55,6 +65,11 @@ fn plan_with(asked: PropertySet, preserving_all: &[&'static str]) -> Plan {
         Plan::One {
             reduction: best,
             because: "races are asked for",
+        }
+    } else if locks == Locks::None {
+        Plan::One {
+            reduction: best,
+            because: "there are no locks to tell transactions by",
         }
     } else if asked.contains(Property::Deadlock) {
         Plan::DeadlocksApart {
@@ -83,7 +98,8 @@ mod tests {
                 .map(|(_, property)| property)
                 .collect();
             let preserves = |name| by_name::<Counters>(name).expect("it exists").preserves();
-            let covered = match plan::<Counters>(asked) {
+            let locks = [Locks::Some, Locks::None][bits % 2];
+            let covered = match plan::<Counters>(asked, locks) {
                 Plan::One { reduction, .. } => asked.minus(preserves(reduction)),
                 Plan::DeadlocksApart { first, deadlocks } => {
                     assert!(preserves(deadlocks).contains(Property::Deadlock));
@@ -102,7 +118,7 @@ mod tests {
             (&["full", "optimistic"], "optimistic"),
             (&["full"], "full"),
         ] {
-            let plan = plan_with(race, registered);
+            let plan = plan_with(race, Locks::Some, registered);
             assert!(matches!(plan, Plan::One { reduction, .. } if reduction == expected));
         }
     }

@@ -40,6 +40,12 @@ impl Locks {
         }
     }
 
+    /// Whether there are any.
+    pub(crate) fn are_there(&self) -> bool {
+        let in_layouts = || self.layouts.iter().any(|locks| !locks.is_empty());
+        !self.globals.is_empty() || in_layouts()
+    }
+
     /// Whether a lock or a semaphore begins at an offset of the elements of a layout.
     pub(crate) fn can_be_taken(&self, layout: u16, offset: usize) -> bool {
         let has = |of: &[Vec<u32>]| of[layout as usize].contains(&(offset as u32));
