@@ -27,7 +27,8 @@ raddle check --reduction optimistic tellers-5.rad
 
 const SHOWS: &str = r#"
 `transactions` does not look for deadlocks, but sees the order in which locks are taken; here that excludes
-them. The balances are protected by locks, some declared, and the reductions check that on the way.
+them. That the locks protect the accounts is declared
+(`guarded_by`), and checked on the way.
 What this does not show: a program whose threads share data without locks gains much less.
 "#;
 

@@ -1,7 +1,8 @@
 //! The evaluation: what the reductions save, on the programs of their papers and on others.
 //! It is written to `docs/evaluation.md`, all of it, with its plots beside it.
 //!
-//! Counts are the same on every machine, and [`check`] compares them; times are not.
+//! Counts are the same on every machine, and [`check`] compares them; times are not. The text
+//! between the tables was written for the numbers in them: read it again when they change.
 
 mod beside_spin;
 mod cartesian_table;
@@ -34,7 +35,7 @@ numbers; beside SPIN; and as programs grow.
 cargo run --release -p raddle-bench -- evaluation
 ```
 
-writes this page and its plots, all of it (10 to 20 minutes; with `--check` it
+writes this page and its plots, all of it (about a quarter of an hour; with `--check` it
 writes nothing and says which counts have changed). Counts of states and transitions are the same on every machine, and a test
 notices when they are not what this page says. Times are of one run on one core of whatever machine it was, and
 are there for their order of magnitude.

@@ -26,13 +26,17 @@ pub(super) fn root() -> PathBuf {
 
 /// A program in a file of the workspace, some of whose constants have other values.
 pub(super) fn program(file: &str, constants: &[(&str, u32)]) -> Result<Arc<Program>> {
+    compile(file, text(file, constants)?)
+}
+
+/// The text of such a program.
+pub(super) fn text(file: &str, constants: &[(&str, u32)]) -> Result<String> {
     let path = root().join(file);
     let text = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-    let text = constants
+    constants
         .iter()
         .try_fold(text, |text, &(name, value)| replace(&text, name, value))
-        .ok_or_else(|| format!("{file} has no such constants: {constants:?}"))?;
-    compile(file, text)
+        .ok_or_else(|| format!("{file} has no such constants: {constants:?}"))
 }
 
 pub(super) fn compile(name: &str, text: String) -> Result<Arc<Program>> {
