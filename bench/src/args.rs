@@ -2,12 +2,20 @@
 
 use std::path::PathBuf;
 
-use clap::{Parser, ValueEnum};
+use clap::{Parser, Subcommand, ValueEnum};
 
 /// Measures Raddle beside SPIN on the same models.
 #[derive(Parser, Debug)]
-#[command(name = "raddle-bench", version, about)]
+#[command(
+    name = "raddle-bench",
+    version,
+    about,
+    args_conflicts_with_subcommands = true
+)]
 pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+
     /// How to print the table.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
@@ -31,6 +39,17 @@ pub(crate) struct Args {
     /// Say where Raddle spends its time on the first selected model, by `perf`.
     #[arg(long)]
     pub(crate) profile: bool,
+}
+
+/// What to do instead of the comparison with SPIN.
+#[derive(Subcommand, Debug)]
+pub(crate) enum Command {
+    /// Write docs/evaluation.md: the reductions on the programs of their papers, and beyond.
+    Evaluation {
+        /// Write nothing; fail if a count in the document is not what it is now.
+        #[arg(long)]
+        check: bool,
+    },
 }
 
 /// How to print.

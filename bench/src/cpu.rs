@@ -9,6 +9,10 @@ use crate::Result;
 /// fixed at 100 per second.
 const TICKS_PER_SECOND: f64 = 100.0;
 
+/// The fields of `/proc/self/stat` with user times; system times follow them.
+const FIRST_OWN_TIME: usize = 14;
+const FIRST_CHILDREN_TIME: usize = 16;
+
 /// What a program printed, and the CPU time it took.
 #[derive(Clone, Debug)]
 pub(crate) struct Finished {
@@ -43,17 +47,27 @@ fn name_of(program: &Path) -> String {
     program.display().to_string()
 }
 
-/// User and system time of all children that have ended, in seconds.
-fn children_times() -> Result<(f64, f64)> {
-    let path = "/proc/self/stat";
-    let stat = std::fs::read_to_string(path).map_err(|e| format!("{path}: {e}"))?;
-    parse_children_times(&stat).ok_or_else(|| format!("{path} is not as expected"))
+/// The user time of this process so far, in seconds.
+pub(crate) fn own_user_time() -> Result<f64> {
+    read_times(FIRST_OWN_TIME).map(|(user, _)| user)
 }
 
-/// Fields 16 and 17. The second field is a name in parentheses that may contain anything.
-fn parse_children_times(stat: &str) -> Option<(f64, f64)> {
+/// User and system time of all children that have ended, in seconds.
+fn children_times() -> Result<(f64, f64)> {
+    read_times(FIRST_CHILDREN_TIME)
+}
+
+fn read_times(first_field: usize) -> Result<(f64, f64)> {
+    let path = "/proc/self/stat";
+    let stat = std::fs::read_to_string(path).map_err(|e| format!("{path}: {e}"))?;
+    parse_times(&stat, first_field).ok_or_else(|| format!("{path} is not as expected"))
+}
+
+/// A field, counted from 1, and the next one. The second field is a name in parentheses that
+/// may contain anything.
+fn parse_times(stat: &str, first_field: usize) -> Option<(f64, f64)> {
     let (_, rest) = stat.rsplit_once(')')?;
-    let mut fields = rest.split_whitespace().skip(13);
+    let mut fields = rest.split_whitespace().skip(first_field - 3);
     let mut next = || Some(fields.next()?.parse::<f64>().ok()? / TICKS_PER_SECOND);
     Some((next()?, next()?))
 }
@@ -65,7 +79,8 @@ mod tests {
     #[test]
     fn finds_the_times_behind_any_name() {
         let stat = "14981 (a) b) R 1 2 3 0 -1 4194304 99 0 0 0 11 12 250 33 20 0 1 0";
-        assert_eq!(parse_children_times(stat), Some((2.5, 0.33)));
-        assert_eq!(parse_children_times("1 (x) R"), None);
+        assert_eq!(parse_times(stat, FIRST_OWN_TIME), Some((0.11, 0.12)));
+        assert_eq!(parse_times(stat, FIRST_CHILDREN_TIME), Some((2.5, 0.33)));
+        assert_eq!(parse_times("1 (x) R", FIRST_OWN_TIME), None);
     }
 }

@@ -4,6 +4,7 @@
 
 mod args;
 mod cpu;
+mod evaluation;
 mod json;
 mod measure;
 mod model;
@@ -17,7 +18,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use args::{Args, Format};
+use args::{Args, Command, Format};
 use measure::Tools;
 
 /// What can go wrong, for people.
@@ -36,6 +37,12 @@ fn main() -> ExitCode {
 
 /// Does what the command line says; gives whether the tools agree.
 fn run(args: &Args) -> Result<bool> {
+    if let Some(Command::Evaluation { check }) = args.command {
+        return match check {
+            true => evaluation::check(),
+            false => evaluation::write().map(|()| true),
+        };
+    }
     let models = model::selected(&args.model)?;
     let raddle = match &args.raddle {
         Some(path) => path.clone(),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use crate::model::Model;
-use crate::spin::Verifier;
+use crate::spin::{PartialOrderReduction, Verifier};
 use crate::{Result, raddle};
 
 /// CPU times below this say nothing: the clock ticks every 0.01 s.
@@ -83,7 +83,8 @@ impl Tools {
     /// and keeps the best run of each.
     pub(crate) fn compare(&self, model: &Model, work: &Path, repeat: u32) -> Result<Comparison> {
         let files = model.write(work)?;
-        let verifier = self.spin.then(|| Verifier::compile(&files)).transpose()?;
+        let compile = || Verifier::compile(&files, PartialOrderReduction::Off);
+        let verifier = self.spin.then(compile).transpose()?;
         let mut best_raddle = None;
         let mut best_spin = None;
         for _ in 0..repeat.max(1) {

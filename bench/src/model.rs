@@ -80,7 +80,7 @@ impl Model {
         Ok(files)
     }
 
-    fn program(&self) -> String {
+    pub(crate) fn program(&self) -> String {
         self.instance(self.rad, |name| format!("const int {name} = "), ";")
     }
 

@@ -13,8 +13,17 @@ pub(crate) const HOW_TO_INSTALL: &str = "\
 note: spin or gcc is not installed, so Raddle runs alone; to compare the two:
     apt-get install spin gcc        (Debian, Ubuntu; other systems: https://spinroot.com)";
 
-/// Safety properties only, no partial-order reduction: the same search as Raddle's.
-const COMPILER: &[&str] = &["-O2", "-DSAFETY", "-DNOREDUCE", "-DMEMLIM=16000", "-w"];
+/// Safety properties only.
+const COMPILER: &[&str] = &["-O2", "-DSAFETY", "-DMEMLIM=16000", "-w"];
+
+/// Whether SPIN leaves out schedules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PartialOrderReduction {
+    /// The same search as Raddle's without a reduction.
+    Off,
+    /// Its default.
+    On,
+}
 
 /// Whether everything that is needed is there.
 pub(crate) fn is_installed() -> bool {
@@ -40,16 +49,22 @@ impl Verifier {
     /// Compiles a model, and runs it once to see how much room it needs: the stack as deep as
     /// the search, and a hash table with at least as many slots as there are states. Both
     /// are allocated in advance, and would say nothing about the model otherwise.
-    pub(crate) fn compile(files: &Files) -> Result<Self> {
+    pub(crate) fn compile(files: &Files, reduction: PartialOrderReduction) -> Result<Self> {
+        let (name, option) = match reduction {
+            PartialOrderReduction::Off => ("pan", Some("-DNOREDUCE")),
+            PartialOrderReduction::On => ("pan-reduced", None),
+        };
         let here = |program: &str| {
             let mut command = Command::new(program);
             command.current_dir(&files.directory);
             command
         };
         cpu::run(here("spin").arg("-a").arg(&files.pml))?;
-        cpu::run(here("gcc").args(COMPILER).args(["-o", "pan", "pan.c"]))?;
+        let mut compiler = here("gcc");
+        compiler.args(COMPILER).args(option);
+        cpu::run(compiler.args(["-o", name, "pan.c"]))?;
         let mut verifier = Self {
-            pan: files.directory.join("pan"),
+            pan: files.directory.join(name),
             options: ["-m10000000".into(), "-w24".into()],
         };
         let first = verifier.check()?;

@@ -117,7 +117,8 @@ fn rate(rate: Option<f64>) -> String {
     rate.map_or_else(|| "-".into(), |rate| format!("{:.2} M", rate / 1e6))
 }
 
-fn grouped(number: u64) -> String {
+/// A number with commas between the thousands.
+pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut grouped = String::new();
     for (i, digit) in digits.chars().enumerate() {
