@@ -20,8 +20,8 @@ Five tellers of a bank, each of whom makes three deposits and three transfers un
 
 ```sh
 sed 's/TELLERS = 3/TELLERS = 5/; s/ROUNDS = 2/ROUNDS = 3/' examples/tellers.rad > tellers-5.rad
-raddle check --max-states 10000000 tellers-5.rad
-raddle check --reduction optimistic tellers-5.rad
+raddle check --reduction full --max-states 10M tellers-5.rad
+raddle check tellers-5.rad
 ```
 "#;
 
