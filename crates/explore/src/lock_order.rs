@@ -1,4 +1,4 @@
-//! [`LockOrder`]: whether threads could wait for one another in a circle.
+//! Whether threads could wait for one another in a circle.
 //!
 //! A reduction that does not preserve deadlocks still sees every local state of
 //! every thread. So it sees which locks a thread holds whenever it goes for another

@@ -2,7 +2,7 @@
 //!
 //! Read literally, the papers' pseudo-code misses failures of some programs. Each
 //! [`Repair`] mends one such hole. To show that the tests would notice if one of them were
-//! missing, a build with the feature `mutations` can [switch it off](without); in
+//! missing, a build with the feature `mutations` can switch it off (`without`); in
 //! any other build a repair is always on and the question costs nothing.
 
 /// A departure from the letter of a paper without which a reduction would be unsound.

@@ -6,7 +6,7 @@
 //! what it finds depends on neither the order of the search around it nor on what was
 //! explored before.
 //!
-//! The same search serves transactions and the optimistic reduction; a [`Shape`] says which
+//! The same search serves transactions and the optimistic reduction; a `Shape` says which
 //! steps a macro-step may consist of.
 
 mod completion;
