@@ -155,6 +155,10 @@ impl System for Recorder {
         self.machine.held_locks(state, thread, locks);
     }
 
+    fn is_crowded(&self, state: &State) -> bool {
+        self.machine.is_crowded(state)
+    }
+
     fn can_be_joined(&self, state: &State, thread: ThreadId) -> bool {
         self.machine.can_be_joined(state, thread)
     }

@@ -87,6 +87,10 @@ impl LockOrder {
             }
             Status::Moved | Status::Failed(_) => false,
         };
+        if blocked && step.footprint.is_empty() {
+            // It waits for itself.
+            self.waits.insert(system.place(state, thread));
+        }
         for access in &step.footprint {
             let takes = matches!(
                 access.kind,
@@ -96,9 +100,11 @@ impl LockOrder {
                 self.held.clear();
                 system.held_locks(state, thread, &mut self.held);
                 let taken = system.variable(state, access.location);
+                // Taking a lock again that is owned waits for nobody, nor does reading once more.
+                let again = system.holds(state, thread, access.location)
+                    || access.kind == AccessKind::Sync(SyncOp::AcquireShared);
                 for &held in &self.held {
-                    // Taking a re-entrant lock again waits for nobody.
-                    if held == access.location && !blocked {
+                    if held == access.location && again && !blocked {
                         continue;
                     }
                     let held = system.variable(state, held);
@@ -116,7 +122,15 @@ impl LockOrder {
                 }
                 _ => false,
             };
-            if blocked && !harmless {
+            // A right mover that waits may never be seen to: what it waits for can be taken by a
+            // transaction that has not committed.
+            let may_wait = matches!(
+                access.kind,
+                AccessKind::Sync(
+                    SyncOp::Down | SyncOp::Wait | SyncOp::Resume | SyncOp::Send | SyncOp::Receive
+                )
+            );
+            if may_wait || blocked && !harmless {
                 self.waits.insert(access.place);
             }
         }

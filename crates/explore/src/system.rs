@@ -128,6 +128,9 @@ pub enum SyncOp {
     Join,
     /// The end of a thread that others may wait for.
     Exit,
+    /// Looking whether a thread has ended, without waiting for it: what a step may do can depend
+    /// on who is left.
+    Census,
     /// Freeing a heap object.
     Free,
     /// Freeing a heap object of which a lock or a semaphore is a part.
@@ -355,6 +358,13 @@ pub trait System {
     fn can_be_joined(&self, state: &Self::State, thread: ThreadId) -> bool {
         let _ = (state, thread);
         true
+    }
+
+    /// Whether so much has piled up in a state that was not brought into canonical form for long
+    /// that it should be soon.
+    fn is_crowded(&self, state: &Self::State) -> bool {
+        let _ = state;
+        false
     }
 
     /// Whether no other thread can touch the location before this thread does something

@@ -19,6 +19,10 @@ use crate::program::{Granularity, Program};
 use crate::state::{Phase, State, header};
 use crate::word::{self, Name, Reference};
 
+/// With more heap objects than this, garbage among them, a state is to be made canonical: far fewer
+/// than there may be, so that no limit is met only because of garbage.
+const CROWD: usize = 8192;
+
 /// Runs a program, step by step.
 ///
 /// ```
@@ -381,14 +385,15 @@ impl System for Machine {
             }
             failure => Status::Failed(self.fault(failure, place)),
         };
-        let spawned = state.threads.len()..step.after.threads.len();
-        if !spawned.is_empty() && !matches!(halt, Halt::Block { .. }) {
-            self.prologues(&mut step.after, spawned);
-        }
         if self.enforcer.enabled && self.program.rules.are_on_heap() {
+            // Before new threads make objects of their own.
             let threads_before = state.threads.len();
             self.enforcer
                 .note_escapes(&self.program, threads_before, &mut step.after);
+        }
+        let spawned = state.threads.len()..step.after.threads.len();
+        if !spawned.is_empty() && !matches!(halt, Halt::Block { .. }) {
+            self.prologues(&mut step.after, spawned);
         }
     }
 
@@ -489,6 +494,10 @@ impl System for Machine {
     ) -> Option<bool> {
         self.enforcer
             .declared(&self.program, state, thread.index(), access, reads)
+    }
+
+    fn is_crowded(&self, state: &State) -> bool {
+        state.objects.len() > CROWD
     }
 
     fn can_be_joined(&self, state: &State, thread: ThreadId) -> bool {

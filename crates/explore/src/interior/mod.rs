@@ -379,7 +379,8 @@ impl<S: System> Interior<S> {
         let (known, inserted) = self.table.insert(&self.bytes);
         if inserted == Inserted::New {
             let new = self.graph.add(node, choice, phase, mover.right);
-            if self.graph.nodes.len() <= MOST_STATES_OF_A_RUN {
+            let few = self.graph.nodes.len() <= MOST_STATES_OF_A_RUN;
+            if few && !system.is_crowded(&self.step.after) {
                 return Some(new);
             }
             self.graph.end(new);
@@ -417,6 +418,10 @@ impl<S: System> Interior<S> {
             system.step(&frame.state, run.thread, choice, &mut self.step);
             next = self.step.next_choice;
             alternatives += 1;
+            // A choice can have billions of alternatives.
+            if alternatives % STEPS_BETWEEN_QUESTIONS == 0 && run.visitor.interrupted() {
+                return Outlook::End;
+            }
             match &self.step.status {
                 Status::Ended => {}
                 Status::Blocked { .. } => {

@@ -154,6 +154,10 @@ impl Movers {
         match op {
             SyncOp::Spawn | SyncOp::Exit => Mover::LEFT,
             SyncOp::Join => Mover::RIGHT,
+            SyncOp::Census => {
+                self.protection.rely_on_being_alone();
+                Mover::RIGHT
+            }
             SyncOp::Down | SyncOp::AcquireShared => moves(self, system, Mover::RIGHT),
             SyncOp::Up | SyncOp::ReleaseShared => moves(self, system, Mover::LEFT),
             SyncOp::Acquire | SyncOp::Release => {
@@ -277,14 +281,32 @@ impl Movers {
             return;
         }
         for access in &step.footprint {
+            if system.owns(state, thread, access.location) {
+                continue;
+            }
             let looks = match access.kind {
                 AccessKind::Plain | AccessKind::Atomic => true,
+                AccessKind::Sync(SyncOp::Try | SyncOp::Destroy) => {
+                    // In a block that blocks after it has tried.
+                    let variable = system.variable(state, access.location);
+                    self.protection.note_try(variable);
+                    false
+                }
+                AccessKind::Sync(SyncOp::Census) => {
+                    self.protection.rely_on_being_alone();
+                    false
+                }
                 AccessKind::Sync(op) => matches!(
                     op,
-                    SyncOp::Send | SyncOp::Receive | SyncOp::Poll | SyncOp::Notify
+                    SyncOp::Send
+                        | SyncOp::Receive
+                        | SyncOp::Poll
+                        | SyncOp::Wait
+                        | SyncOp::Notify
+                        | SyncOp::Free
                 ),
             };
-            if !looks || system.owns(state, thread, access.location) {
+            if !looks {
                 continue;
             }
             self.reads.clear();

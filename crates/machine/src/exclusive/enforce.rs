@@ -169,8 +169,11 @@ impl Enforcer {
                     holds == Ok(true)
                 }
             };
-            if !kept || matters_who_is_left {
-                self.look_who_is_left(step);
+            if !kept {
+                self.look_who_is_left(step, SyncOp::Census);
+            } else if matters_who_is_left {
+                // Whether the last thread claims it matters to nobody who is there.
+                self.look_who_is_left(step, SyncOp::Join);
             }
             if kept || self.is_exempt(program, step, access) {
                 continue;
@@ -185,11 +188,11 @@ impl Enforcer {
     }
 
     /// The last thread is exempt, so what it does depends on whether the others have ended.
-    fn look_who_is_left(&mut self, step: &Taken<'_>) {
+    fn look_who_is_left(&mut self, step: &Taken<'_>, op: SyncOp) {
         for other in (0..step.before.threads.len()).filter(|other| *other != step.thread) {
             let location = word::location(word::thread(step.before.threads[other].name));
             self.looks.push(Access {
-                kind: AccessKind::Sync(SyncOp::Join),
+                kind: AccessKind::Sync(op),
                 ..look(location, false)
             });
         }
@@ -259,6 +262,8 @@ impl Enforcer {
             let Some(access) = step.footprint.iter().position(matters) else {
                 continue;
             };
+            // Who has ended has no access any more.
+            self.look_who_is_left(step, SyncOp::Census);
             let message = self.shared_in(program, after, predicate);
             let message = message.or_else(|| self.taken_in(program, step, after, predicate));
             if let Some(message) = message {

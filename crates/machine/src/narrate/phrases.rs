@@ -144,7 +144,7 @@ impl Narrator {
             },
             SyncOp::Receive => format!("receives from {name}"),
             SyncOp::Spawn => format!("starts {name}"),
-            SyncOp::Join => format!("joins {name}"),
+            SyncOp::Join | SyncOp::Census => format!("joins {name}"),
             SyncOp::Exit => format!("{} ends", self.names.threads[thread]),
             SyncOp::Free | SyncOp::Destroy => {
                 let object = name.split('.').next().unwrap_or(name);

@@ -187,6 +187,7 @@ impl<S: System> Cartesian<S> {
         let step = &self.step;
         if (step.next_choice.is_some() && Repair::ChoiceEndsPrefix.is_on())
             || self.cv[i].transitions >= MOST_TRANSITIONS
+            || at.system.is_crowded(&self.cv[i].last)
         {
             self.cv[i].extendable = false;
             return;
