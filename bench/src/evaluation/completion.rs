@@ -36,21 +36,23 @@ completion, so nobody misses it.
 
 const TABLE: &str = r#"
 Table 1 of the paper has the visited states of ten programs. Those with the same names here are **other models** of
-the same algorithms (the paper's are not printed, and most were translated from C by abstraction), so only the order of the
+the same algorithms (the paper's are not printed; Peterson and Bluetooth came from C by abstraction), so only the order of the
 columns can be compared, not their size. *Idle* are programs in which the threads do something else for as long as they like,
 `while (*) yield;`, between two rounds; in *idle, loop first* the alternative that goes on comes before the one that ends the
-loop, `choose { yield; } or { break; }`, which means the same.
+loop, `choose { yield; } or { break; }`, which means the same. A state counts twice if it is met before and after a commit, so
+there can be more visited states than the full search has states.
 "#;
 
 const TABLE_SHOWS: &str = r#"
 Without idle loops the completions do not differ: a step here is a shared access and the local code
 after it, so what is a loop of local steps in the paper is often no loop at all, and a loop that looks at
 shared variables ends a transaction with every look. With idle loops the order is the paper's: `scc` and
-commit point completion meet the lower bound that unsound reduction gives, and cycle detection is above it.
+commit point completion meet the lower bound that unsound reduction gives, and cycle detection is above it. (But
+for the bakery of 3, whose threads idle only before their single round, when nothing is committed.)
 Plain `cpc` is as bad as cycle detection once the loop comes first: it decides while the search goes back from a state, and may not have
 seen the way out yet.
 
-**The default is `scc`.** In the table no sound completion visits fewer states, and it does not depend on the order of
+**The default is `scc`.** In the table no sound completion visits fewer states, and how many ends it forces does not depend on the order of
 alternatives. The numbers do not make it the best everywhere: `cpc-l19` equals it in all rows but one, and forces fewer ends
 in figures 2 and 8, where one way out of the commit is enough. But `cpc-l19` too depends on what the search
 has seen: in [two ways into a loop](../corpus/witnesses/two-ways-into-a-loop.rad) a second commit point leads

@@ -14,6 +14,7 @@ mod plot;
 mod run;
 mod scaling;
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use raddle_explore::{Outcome, Statistics};
@@ -130,25 +131,38 @@ fn counted_sections(extent: Extent) -> Result<Vec<Block>> {
     Ok(blocks)
 }
 
-/// Counts everything again; gives whether the document says the same.
+/// Counts everything again; gives whether document and plots say the same.
 pub(crate) fn check() -> Result<bool> {
-    let stale = stale_lines(&counted_sections(Extent::WHOLE)?)?;
+    let blocks = counted_sections(Extent::WHOLE)?;
+    let mut stale = stale_lines(&blocks)?;
+    for block in &blocks {
+        if let Block::Plot { name, svg } = block {
+            let file = format!("{PLOTS}/{name}.svg");
+            if std::fs::read_to_string(run::root().join(&file))
+                .ok()
+                .as_ref()
+                != Some(svg)
+            {
+                stale.push(file);
+            }
+        }
+    }
     for line in &stale {
         eprintln!("not in {DOCUMENT}: {line}");
     }
     Ok(stale.is_empty())
 }
 
-/// The lines of tables of counts that are not in the document.
+/// The lines of text and of tables of counts that are not in the document.
 fn stale_lines(blocks: &[Block]) -> Result<Vec<String>> {
     let path = run::root().join(DOCUMENT);
     let document = std::fs::read_to_string(path).map_err(|e| format!("{DOCUMENT}: {e}"))?;
-    let tables = blocks.iter().filter_map(|block| match block {
-        Block::Counts(table) => Some(table),
-        _ => None,
+    let known: HashSet<&str> = document.lines().collect();
+    let lines = blocks.iter().flat_map(|block| match block {
+        Block::Counts(table) => table.lines().collect(),
+        Block::Text(text) => text.lines().map(str::to_owned).collect(),
+        Block::Measured(_) | Block::Plot { .. } => Vec::new(),
     });
-    let known: std::collections::HashSet<&str> = document.lines().collect();
-    let lines = tables.flat_map(|table| table.lines());
     Ok(lines.filter(|line| !known.contains(&**line)).collect())
 }
 

@@ -16,13 +16,13 @@ hit the limit on states, or at the largest size that was tried. `transactions` i
 const SHOWS: &str = r#"
 No reduction is best everywhere.
 
-- Where data is protected by locks (philosophers, tellers, pipeline), `optimistic` and `transactions` store from ten to several hundred
+- Where data is protected by locks (philosophers, tellers, pipeline), `optimistic` and `transactions` store from about ten to several hundred
   times fewer states than the full search, and the factor grows with the threads. `transactions` gains most where a thread takes
   one lock after another; in the pipeline every lock is taken alone, and the two are the same.
-- In the pipeline `cartesian` overtakes both: only neighbours interact, and its states grow with the square of the stages.
+- In the pipeline `cartesian` overtakes both: only neighbours interact, and its states grow with the square of the stages, as far as was tried.
 - In the file system and the indexer the threads touch different things until there are too many of them. `cartesian` sees that with
   a single state. `optimistic` and `transactions` see it too, but keep apart which threads have run, which is 2 to
-  the number of threads at least. When the threads begin to collide (14 and 12 threads), all three grow, and `cartesian` least.
+  the number of threads at least. When the threads begin to collide (14 and 12 threads), all grow faster, and `cartesian` is still the smallest.
 
 Where threads compete for the same locks all growth remains exponential; a reduction makes the base smaller.
 "#;
