@@ -68,14 +68,15 @@ pub(crate) fn failure(narrator: &Narrator, lane: usize, fault: &Fault) -> Ending
     }
 }
 
-/// The kind of a failure.
-pub(crate) fn failure_kind(fault: &Fault) -> ViolationKind {
-    match fault.kind {
+/// The kind of a failure; none if the program only grew larger than can be kept.
+pub(crate) fn failure_kind(fault: &Fault) -> Option<ViolationKind> {
+    Some(match fault.kind {
         FaultKind::Assertion => ViolationKind::Assertion,
         FaultKind::Runtime => ViolationKind::Runtime,
         FaultKind::Invariant => ViolationKind::Invariant,
         FaultKind::Discipline => ViolationKind::Discipline,
-    }
+        FaultKind::Capacity(_) => return None,
+    })
 }
 
 /// The invariant that does not hold now, if there is one.

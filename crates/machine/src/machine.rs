@@ -279,7 +279,7 @@ impl Machine {
                 let text = &self.program.messages[message as usize];
                 (FaultKind::Assertion, format!("assertion failed: {text}"))
             }
-            Halt::Error(trouble) => (FaultKind::Runtime, trouble.to_string()),
+            Halt::Error(trouble) => (trouble.kind(), trouble.to_string()),
             other => unreachable!("{other:?} is not a failure"),
         };
         Fault {
