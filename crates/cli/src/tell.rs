@@ -1,5 +1,9 @@
 //! Violations become stories.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
 use raddle_explore::{Access, Cause, Fault, FaultKind, Property, System, ThreadId, Violation};
 use raddle_lang::Span;
 use raddle_machine::Machine;
@@ -19,13 +23,58 @@ pub(crate) fn kind(violation: &Violation) -> ViolationKind {
     }
 }
 
+/// How long stories may take to tell, all together.
+pub(crate) struct Patience {
+    started: Instant,
+    /// When there is no time left.
+    deadline: Option<Instant>,
+    cancel: Arc<AtomicBool>,
+}
+
+/// Telling never hurries before it took as long as this: most stories are told by then, and a
+/// search that has used up its time is worth nothing without its story.
+const ALWAYS_ALLOWED: Duration = Duration::from_secs(1);
+
+impl Patience {
+    pub(crate) fn new(deadline: Option<Instant>, cancel: Arc<AtomicBool>) -> Self {
+        Self {
+            started: Instant::now(),
+            deadline,
+            cancel,
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        let now = Instant::now();
+        now - self.started >= ALWAYS_ALLOWED
+            && (self.deadline.is_some_and(|deadline| now >= deadline)
+                || self.cancel.load(Ordering::Relaxed))
+    }
+}
+
+/// A story, and whether it is told in full.
+pub(crate) struct ToldStory {
+    pub(crate) story: Story,
+    /// The steps before this one are told in full, the others without values, because the
+    /// time was over.
+    pub(crate) hurried_from: Option<usize>,
+}
+
 /// Runs the schedule of a violation again, and tells it.
-pub(crate) fn story(machine: Machine, violation: &Violation) -> Story {
+pub(crate) fn story(machine: Machine, violation: &Violation, patience: &Patience) -> ToldStory {
     let mut narrator = Narrator::new(machine);
     let mut steps = Vec::new();
     let mut failed_in = None;
-    for &step_move in &violation.schedule {
-        match narrator.step(step_move) {
+    let mut hurried_from = None;
+    for (number, &step_move) in violation.schedule.iter().enumerate() {
+        if hurried_from.is_none() && patience.is_over() {
+            hurried_from = Some(number);
+        }
+        let told = match hurried_from {
+            None => narrator.step(step_move),
+            Some(_) => narrator.step_without_values(step_move),
+        };
+        match told {
             Told::Moved(event) => steps.push(event),
             Told::Failed(event, _) => {
                 failed_in = Some(event.thread);
@@ -35,10 +84,13 @@ pub(crate) fn story(machine: Machine, violation: &Violation) -> Story {
         }
     }
     let ending = ending(&mut narrator, violation, failed_in);
-    Story {
-        threads: narrator.threads().to_vec(),
-        steps,
-        ending,
+    ToldStory {
+        story: Story {
+            threads: narrator.threads().to_vec(),
+            steps,
+            ending,
+        },
+        hurried_from,
     }
 }
 
@@ -171,5 +223,29 @@ pub(crate) fn unreached_goal(narrator: &Narrator, span: Span, name: Option<&str>
             ..Ending::default()
         },
         ..Story::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patience_ends_with_the_time_or_an_interrupt_but_not_at_once() {
+        let patience = |told_for: Duration, deadline, cancelled| Patience {
+            started: Instant::now()
+                .checked_sub(told_for)
+                .expect("the clock has run"),
+            deadline,
+            cancel: Arc::new(AtomicBool::new(cancelled)),
+        };
+        let (soon, long) = (Duration::ZERO, 2 * ALWAYS_ALLOWED);
+        let past = Some(Instant::now());
+        let future = Instant::now().checked_add(Duration::from_secs(600));
+        assert!(!patience(soon, past, true).is_over());
+        assert!(!patience(long, None, false).is_over());
+        assert!(!patience(long, future, false).is_over());
+        assert!(patience(long, past, false).is_over());
+        assert!(patience(long, None, true).is_over());
     }
 }

@@ -60,7 +60,8 @@ pub enum Verdict {
 pub enum Inconclusive {
     /// It was cut.
     Cut(Limit),
-    /// Every execution was cut by an assumption.
+    /// Every execution that was seen to its end was cut by an assumption. A reduction that does
+    /// not preserve deadlocks may have missed some that end in one.
     Vacuous,
     /// The reduction does not preserve these of the properties that were asked for.
     NotPreserved(PropertySet),
@@ -70,7 +71,9 @@ impl fmt::Display for Inconclusive {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Cut(limit) => limit.fmt(f),
-            Self::Vacuous => f.write_str("every execution was cut by an assumption"),
+            Self::Vacuous => {
+                f.write_str("every execution that was seen to its end was cut by an assumption")
+            }
             Self::NotPreserved(properties) => {
                 write!(f, "the reduction does not preserve: {properties}")
             }

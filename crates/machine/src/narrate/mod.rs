@@ -198,6 +198,16 @@ impl Narrator {
 
     /// Takes a step.
     pub fn step(&mut self, step_move: Move) -> Told {
+        self.take(step_move, true)
+    }
+
+    /// Takes a step, and does not tell which variables have other values then and which locks the
+    /// thread holds. To find that out takes as long as there are variables.
+    pub fn step_without_values(&mut self, step_move: Move) -> Told {
+        self.take(step_move, false)
+    }
+
+    fn take(&mut self, step_move: Move, with_values: bool) -> Told {
         let thread = step_move.thread;
         if thread.index() >= self.state.threads.len() {
             return Told::Impossible;
@@ -217,21 +227,17 @@ impl Narrator {
         );
         self.name_new_threads(&step.after);
         let action = self.action(step_move, place, &step);
-        let before = self.values();
+        let before = with_values.then(|| self.values());
         let lane = self.lanes[thread.index()];
         self.state = step.after;
         self.name_new_objects();
-        let mut changes = changes(&before, &self.values());
-        // Its own variables need no name before them; those of a new thread are no news.
-        let own = format!("{}: ", self.names.threads[thread.index()]);
-        changes.retain_mut(|change| {
-            if let Some(name) = change.name.strip_prefix(&own) {
-                change.name = name.to_owned();
-                return true;
-            }
-            change.shared
-        });
-        let holds = self.holds(thread.index());
+        let (changes, holds) = match before {
+            None => (Vec::new(), Vec::new()),
+            Some(before) => (
+                self.changes_since(&before, thread),
+                self.holds(thread.index()),
+            ),
+        };
         let at = self.statement_spot(place);
         self.rename();
         let event = Event {
@@ -245,6 +251,21 @@ impl Narrator {
             None => Told::Moved(event),
             Some(fault) => Told::Failed(event, fault),
         }
+    }
+
+    /// What a step of a thread has changed.
+    fn changes_since(&self, before: &[Shown], thread: ThreadId) -> Vec<Change> {
+        let mut changes = changes(before, &self.values());
+        // Its own variables need no name before them; those of a new thread are no news.
+        let own = format!("{}: ", self.names.threads[thread.index()]);
+        changes.retain_mut(|change| {
+            if let Some(name) = change.name.strip_prefix(&own) {
+                change.name = name.to_owned();
+                return true;
+            }
+            change.shared
+        });
+        changes
     }
 
     fn name_new_threads(&mut self, after: &State) {
