@@ -1,5 +1,6 @@
 //! Violations become stories.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -55,24 +56,27 @@ impl Patience {
 /// A story, and whether it is told in full.
 pub(crate) struct ToldStory {
     pub(crate) story: Story,
-    /// The steps before this one are told in full, the others without values, because the
-    /// time was over.
-    pub(crate) hurried_from: Option<usize>,
+    /// The steps that are told in brief, because the time was over.
+    pub(crate) in_brief: Range<usize>,
 }
+
+/// How many steps at the end are told in full even then.
+const LAST_STEPS: usize = 20;
 
 /// Runs the schedule of a violation again, and tells it.
 pub(crate) fn story(machine: Machine, violation: &Violation, patience: &Patience) -> ToldStory {
     let mut narrator = Narrator::new(machine);
     let mut steps = Vec::new();
     let mut failed_in = None;
-    let mut hurried_from = None;
+    let last_steps = violation.schedule.len().saturating_sub(LAST_STEPS);
+    let mut in_brief = last_steps..last_steps;
     for (number, &step_move) in violation.schedule.iter().enumerate() {
-        if hurried_from.is_none() && patience.is_over() {
-            hurried_from = Some(number);
+        if number < in_brief.start && patience.is_over() {
+            in_brief.start = number;
         }
-        let told = match hurried_from {
-            None => narrator.step(step_move),
-            Some(_) => narrator.step_without_values(step_move),
+        let told = match in_brief.contains(&number) {
+            false => narrator.step(step_move),
+            true => narrator.step_in_brief(step_move),
         };
         match told {
             Told::Moved(event) => steps.push(event),
@@ -90,7 +94,7 @@ pub(crate) fn story(machine: Machine, violation: &Violation, patience: &Patience
             steps,
             ending,
         },
-        hurried_from,
+        in_brief,
     }
 }
 
@@ -229,6 +233,39 @@ pub(crate) fn unreached_goal(narrator: &Narrator, span: Span, name: Option<&str>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use raddle_explore::Search;
+    use raddle_explore::reductions::full::Full;
+    use raddle_lang::Source;
+    use raddle_machine::Granularity;
+
+    #[test]
+    fn a_story_is_hurried_in_the_middle_and_stays_complete() {
+        let text = "int x; void main() { for (int i = 0; i < 50; i++) { x = i; } assert(false); }";
+        let (program, _) = raddle_machine::load(Source::new("test.rad", text));
+        let program = Arc::new(program.expect("it is correct"));
+        let mut machine = Machine::new(program, Granularity::Access);
+        let fresh = machine.clone();
+        let outcome = Search::new().run(&mut machine, &mut Full::default());
+        let violation = &outcome.violations[0];
+        let over = Patience {
+            started: Instant::now()
+                .checked_sub(ALWAYS_ALLOWED)
+                .expect("the clock has run"),
+            deadline: Some(Instant::now()),
+            cancel: Arc::default(),
+        };
+        let told = story(fresh.clone(), violation, &over);
+        let whole = story(fresh, violation, &Patience::new(None, Arc::default()));
+        let steps = violation.schedule.len();
+        assert_eq!(told.in_brief, 0..steps - LAST_STEPS);
+        assert!(whole.in_brief.is_empty());
+        assert_eq!(told.story.ending, whole.story.ending);
+        assert_eq!(told.story.steps.len(), steps);
+        for (number, (step, full)) in told.story.steps.iter().zip(&whole.story.steps).enumerate() {
+            assert_eq!((step.thread, &step.at), (full.thread, &full.at));
+            assert_eq!(step == full, !told.in_brief.contains(&number), "{number}");
+        }
+    }
 
     #[test]
     fn patience_ends_with_the_time_or_an_interrupt_but_not_at_once() {

@@ -1,5 +1,6 @@
 //! Running the searches that a strategy consists of.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -177,8 +178,8 @@ pub(super) fn explore(
     let mut stories = Vec::new();
     for violation in violations {
         let told = tell::story(runner.machine(), violation, &patience);
-        if let Some(step) = told.hurried_from {
-            terminal.warning(&hurried(step, told.story.steps.len()));
+        if !told.in_brief.is_empty() {
+            terminal.warning(&hurried(&told.in_brief, told.story.steps.len()));
         }
         stories.push((tell::kind(violation), told.story));
     }
@@ -214,11 +215,12 @@ fn answer(outcome: &Outcome, args: &Check) -> DeadlockAnswer {
 }
 
 /// What is left out of a story because the time was over, and how to see it.
-fn hurried(from: usize, steps: usize) -> String {
+fn hurried(in_brief: &Range<usize>, steps: usize) -> String {
     format!(
-        "the time was over: values and locks are left out from step {} of {steps} on \
+        "the time was over: of steps {} to {} of {steps}, only who moves where is told \
          (--trace FILE keeps the schedule, `raddle replay FILE` tells everything)",
-        from + 1,
+        in_brief.start + 1,
+        in_brief.end,
     )
 }
 

@@ -201,9 +201,9 @@ impl Narrator {
         self.take(step_move, true)
     }
 
-    /// Takes a step, and does not tell which variables have other values then and which locks the
-    /// thread holds. To find that out takes as long as there are variables.
-    pub fn step_without_values(&mut self, step_move: Move) -> Told {
+    /// Takes a step, and tells only who moves where. To find out what it does, which variables have
+    /// other values then and which locks the thread holds takes as long as there are variables.
+    pub fn step_in_brief(&mut self, step_move: Move) -> Told {
         self.take(step_move, false)
     }
 
@@ -226,7 +226,10 @@ impl Narrator {
             |access| access.place,
         );
         self.name_new_threads(&step.after);
-        let action = self.action(step_move, place, &step);
+        let action = match with_values {
+            true => self.action(step_move, place, &step),
+            false => "moves".to_owned(),
+        };
         let before = with_values.then(|| self.values());
         let lane = self.lanes[thread.index()];
         self.state = step.after;
