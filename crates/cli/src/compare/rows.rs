@@ -73,6 +73,9 @@ pub(super) fn run(
         .collect_all()
         .timeout(args.timeout)
         .cancel(Arc::clone(cancel));
+    if let Some(workers) = args.workers {
+        search = search.workers(workers);
+    }
     if let Some(states) = args.limits.max_states {
         search = search.max_states(states);
     }
