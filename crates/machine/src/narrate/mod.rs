@@ -113,7 +113,7 @@ impl Narrator {
     pub fn possible(&mut self) -> Vec<Move> {
         let mut moves = Vec::new();
         self.for_each_alternative(|step_move, step| {
-            if step.status.makes_its_accesses() {
+            if matches!(step.status, Status::Moved | Status::Failed(_)) {
                 moves.push(step_move);
             }
         });
