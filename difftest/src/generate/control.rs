@@ -183,7 +183,7 @@ impl Generator {
         let high = if context.atomic {
             self.random.pick(&[3, 4])
         } else {
-            self.random.pick(&[4, 9, 30, 100])
+            self.random.weighted(&[(4, 3), (9, 3), (30, 2), (100, 1)])
         };
         let low = self.random.pick(&[0, 0, -2]);
         let register = self.register();

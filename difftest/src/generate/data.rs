@@ -200,7 +200,7 @@ impl Generator {
                 vec![Stmt::While(word(condition), body)]
             }
             0 | 1 => {
-                let many = self.random.weighted(&[(10, 6), (100, 4), (3_000, 1)]);
+                let many = self.random.weighted(&[(10, 10), (100, 5), (3_000, 1)]);
                 let garbage = Stmt::For("j", many, vec![new()]);
                 vec![Stmt::Atomic(vec![garbage]), publish()]
             }
