@@ -2,9 +2,15 @@
 //! middle of a block.
 
 use super::synchronisation::between;
-use super::{Context, Generator, Pattern};
+use super::{Context, Generator, Pattern, only};
 use crate::syntax::make::{assign, call, infix, int, name, perform, prefix, word};
 use crate::syntax::{Block, Expr, Stmt};
+
+/// An object without a lock in it, that all can reach.
+pub(super) fn new_plain_object() -> Block {
+    let new = assign(name("q"), Expr::New("int"));
+    vec![new, assign(name("p"), name("q"))]
+}
 
 impl Generator {
     pub(super) fn blocking_pattern(&mut self, pattern: Pattern, context: Context) -> Option<Block> {
@@ -37,6 +43,7 @@ impl Generator {
                 block.push(Stmt::Atomic(inside));
                 block
             }
+            Pattern::PlainObject => self.plain_object(context),
             Pattern::LateWait if context.nests() => {
                 let mut inside = self.inner(context.in_atomic());
                 inside.push(self.wait_for(context));
@@ -44,6 +51,25 @@ impl Generator {
             }
             _ => return None,
         })
+    }
+
+    /// An object without a lock in it is made, or freed, by a block that may wait.
+    fn plain_object(&mut self, context: Context) -> Block {
+        if self.random.percent(20) {
+            return new_plain_object();
+        }
+        let mut inside = vec![perform("free", [name("q")])];
+        if self.random.percent(50) {
+            inside = vec![Stmt::Atomic(vec![inside.remove(0), self.wait_for(context)])];
+        }
+        let made = infix(name("q"), "!=", word("null"));
+        let free = Stmt::If(made, inside, vec![]);
+        let mut block = vec![assign(name("q"), name("p")), free];
+        // Who never does anything more may never be seen to have freed it.
+        if !context.atomic && self.random.percent(30) {
+            block.push(Stmt::While(word("true"), only("skip")));
+        }
+        block
     }
 
     fn sometimes_data(&mut self, context: Context) -> Block {

@@ -84,6 +84,7 @@ pub enum Pattern {
     Upgrade,
     TryThenWait,
     FreeThenWait,
+    PlainObject,
     LateWait,
     TakeOver,
     ChooseWide,
@@ -104,6 +105,8 @@ pub struct Profile {
     pub(super) long: bool,
     /// How many in a hundred have a `main` that spawns, instead of `run`.
     pub(super) spawning: u32,
+    /// In how many in a hundred of those `main` begins with an object that all can reach.
+    pub(super) objects: u32,
     /// How many in a hundred have an invariant.
     pub(super) invariants: u32,
 }
@@ -132,6 +135,7 @@ const fn profile(
         endings,
         long: false,
         spawning: 10,
+        objects: 0,
         invariants: 10,
     }
 }
@@ -384,24 +388,29 @@ pub const PROFILES: &[Profile] = &[
             &[],
         )
     },
-    profile(
-        "blocks-that-block",
-        &[
-            (P::TryThenWait, 4),
-            (P::LateWait, 4),
-            (P::Upgrade, 2),
-            (P::FreeThenWait, 2),
-            (P::Write, 4),
-            (P::LockedData, 3),
-            (P::WriteLock, 1),
-            (P::New, 1),
-            (P::Free, 1),
-            (P::Semaphore, 1),
-            (P::Send, 1),
-            (P::AssertLocal, 2),
-        ],
-        &[P::AssertLocal, P::Write],
-    ),
+    Profile {
+        spawning: 30,
+        objects: 50,
+        ..profile(
+            "blocks-that-block",
+            &[
+                (P::TryThenWait, 4),
+                (P::LateWait, 4),
+                (P::Upgrade, 2),
+                (P::FreeThenWait, 2),
+                (P::PlainObject, 4),
+                (P::Write, 4),
+                (P::LockedData, 3),
+                (P::WriteLock, 1),
+                (P::New, 1),
+                (P::Free, 1),
+                (P::Semaphore, 1),
+                (P::Send, 1),
+                (P::AssertLocal, 2),
+            ],
+            &[P::AssertLocal, P::Write, P::Endless],
+        )
+    },
     Profile {
         spawning: 30,
         ..profile(
@@ -539,6 +548,7 @@ const EVERYTHING: &[(Pattern, u32)] = &[
     (P::Upgrade, 1),
     (P::TryThenWait, 1),
     (P::FreeThenWait, 1),
+    (P::PlainObject, 1),
     (P::LateWait, 1),
     (P::TakeOver, 1),
     (P::ChooseWide, 1),

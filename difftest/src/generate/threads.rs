@@ -1,5 +1,6 @@
 //! Patterns about who may touch what, and threads that come and go.
 
+use super::blocking::new_plain_object;
 use super::{Context, Generator, Pattern, only};
 use crate::syntax::make::{assign, index, infix, int, member, name, perform, prefix, word};
 use crate::syntax::{Block, Expr, Stmt};
@@ -155,6 +156,9 @@ impl Generator {
         } else {
             Block::new()
         };
+        if self.profile.objects > 0 && self.random.percent(self.profile.objects) {
+            main.extend(new_plain_object());
+        }
         for (handle, function) in &names[..workers] {
             let inside = Context {
                 parameter: true,
