@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::{self, Write};
 
 use crate::BY_STATEMENTS;
-use crate::syntax::{Discipline, Expr, Function, Program, Stmt};
+use crate::syntax::{Discipline, Expr, Function, Global, Program, Stmt};
 
 /// The local variables that a function may use; those that it does use are declared, and
 /// set, at its beginning.
@@ -105,9 +105,10 @@ impl Program {
                 }
             }
             for global in &self.globals {
-                if !used.contains(global.name) {
+                if !used.contains(global.name) && !global.is_claimed_by_any(&used) {
                     continue;
                 }
+                used.insert(global.name);
                 if let Some(initial) = &global.initial {
                     initial.visit(&mut |expr| names(expr, &mut used));
                 }
@@ -125,6 +126,19 @@ impl Program {
                 return used;
             }
         }
+    }
+}
+
+impl Global {
+    /// Whether who has exclusive access depends on something that the program uses. Then to
+    /// change it can break the discipline, though nobody accesses the variable.
+    fn is_claimed_by_any(&self, used: &BTreeSet<&'static str>) -> bool {
+        let Some(Discipline::Exclusive(condition)) = &self.discipline else {
+            return false;
+        };
+        let mut read = BTreeSet::new();
+        condition.visit(&mut |expr| names(expr, &mut read));
+        !read.is_disjoint(used)
     }
 }
 

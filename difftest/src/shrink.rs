@@ -246,6 +246,7 @@ fn statements(stmt: &Stmt) -> Vec<Block> {
         Stmt::For(i, bound, block) => {
             smaller.push(block.clone());
             if *bound > 1 {
+                smaller.push(vec![Stmt::For(i, bound / 2, block.clone())]);
                 smaller.push(vec![Stmt::For(i, bound - 1, block.clone())]);
             }
             each(blocks(block), &mut smaller, |block| {
@@ -269,6 +270,18 @@ fn statements(stmt: &Stmt) -> Vec<Block> {
                 let star = Expr::Word("*");
                 smaller.push(vec![Stmt::If(star, first.clone(), second.clone())]);
             }
+            for (index, alternative) in alternatives.iter().enumerate() {
+                let mut fewer = alternatives.clone();
+                fewer.remove(index);
+                if fewer.len() > 1 {
+                    smaller.push(vec![Stmt::Choose(fewer)]);
+                }
+                each(blocks(alternative), &mut smaller, |block| {
+                    let mut changed = alternatives.clone();
+                    changed[index] = block;
+                    Stmt::Choose(changed)
+                });
+            }
         }
     }
     smaller
@@ -286,7 +299,11 @@ fn expressions(expr: &Expr) -> Vec<Expr> {
         Expr::Int(value) => return vec![Expr::Int(value / 2)],
         Expr::Word("false") => return vec![Expr::Word("true")],
         Expr::Word(_) => return vec![Expr::Int(0)],
-        Expr::Choose(low, high) if high - low > 1 => vec![Expr::Choose(*low, high - 1)],
+        Expr::Choose(low, high) if high - low > 1 => vec![
+            Expr::Choose(*low, low.midpoint(*high)),
+            Expr::Choose(*low, high - 1),
+            Expr::Choose(low + 1, *high),
+        ],
         // Not the places of assignments, nor the objects of operations.
         Expr::Name("z") => return vec![Expr::Name("x"), Expr::Int(0), Expr::Int(1)],
         _ => vec![Expr::Int(0), Expr::Int(1), Expr::Word("false")],

@@ -77,8 +77,12 @@ fn holds_at(machine: &mut Machine, state: &State, cause: &Cause) -> bool {
                 .filter(|thread| !statuses(machine, state, *thread).contains(&Status::Ended))
                 .collect();
             let still = |thread: &ThreadId| {
-                let mut statuses = statuses(machine, state, *thread).into_iter();
-                statuses.all(|status| status == Status::Blocked { assumption: false })
+                let statuses = statuses(machine, state, *thread);
+                let blocked = |status: &Status| matches!(status, Status::Blocked { .. });
+                // Of the choices of one step, some may be cut by an assumption. One that waits
+                // for the program itself is enough, as it is for every reduction.
+                statuses.iter().all(blocked)
+                    && statuses.contains(&Status::Blocked { assumption: false })
             };
             waiting.iter().eq(blocked.iter().map(|b| &b.thread)) && waiting.iter().all(still)
         }

@@ -27,6 +27,13 @@ impl Generator {
             Pattern::ChooseBlock if context.nests() => {
                 vec![Stmt::Choose(vec![self.inner(deeper), self.inner(deeper)])]
             }
+            Pattern::ChooseMany if context.nests() => {
+                let alternatives = 3 + self.random.below(4);
+                let mut blocks: Vec<_> = (0..alternatives).map(|_| self.write(context)).collect();
+                blocks[0] = self.inner(deeper);
+                vec![Stmt::Choose(blocks)]
+            }
+            Pattern::ChooseWide => self.choose_wide(context),
             Pattern::ChooseNumber => {
                 let high = 1 + self.random.below(2) as i64;
                 vec![assign(self.register(), Expr::Choose(0, high))]
@@ -112,7 +119,7 @@ impl Generator {
     }
 
     /// A condition on one shared variable.
-    fn guard(&mut self, context: Context) -> Expr {
+    pub(super) fn guard(&mut self, context: Context) -> Expr {
         match self.random.below(8) {
             0 => name(self.random.pick(&["flag", "ready"])),
             1 => {
@@ -168,6 +175,44 @@ impl Generator {
         } else {
             Stmt::DoWhile(body, condition)
         }]
+    }
+
+    /// One of many numbers, of which few remain, mostly.
+    fn choose_wide(&mut self, context: Context) -> Block {
+        // The choices of a block are all made at once.
+        let high = if context.atomic {
+            self.random.pick(&[3, 4])
+        } else {
+            self.random.weighted(&[(4, 3), (9, 3), (30, 2), (100, 1)])
+        };
+        let low = self.random.pick(&[0, 0, -2]);
+        let register = self.register();
+        let mut block = vec![assign(register.clone(), Expr::Choose(low, high))];
+        let rest = match self.random.below(6) {
+            0 if high <= 4 => None,
+            // Between choice and assumption there are as many states as alternatives.
+            0 | 1 if high <= 9 => {
+                let wanted = infix(register, "<=", self.number());
+                Some(perform("assume", [wanted]))
+            }
+            0..=2 => {
+                let few = infix(register.clone(), ">", int(1));
+                let value = self.local(context);
+                Some(Stmt::If(few, vec![assign(register, value)], vec![]))
+            }
+            3 => {
+                let least = int(high - 1);
+                let value = self.value(context);
+                let rare = vec![assign(self.shared(), value)];
+                let test = infix(register.clone(), ">", least);
+                block.push(Stmt::If(test, rare, vec![]));
+                Some(assign(register, int(0)))
+            }
+            4 => Some(assign(register.clone(), infix(register, "%", int(3)))),
+            _ => Some(assign(register.clone(), infix(register, "&", int(1)))),
+        };
+        block.extend(rest);
+        block
     }
 
     fn endless(&mut self, context: Context) -> Block {

@@ -35,6 +35,7 @@ impl Generator {
             }
             Pattern::AtomicVariable => self.atomic_variable(context),
             Pattern::New => self.new_object(context),
+            Pattern::Allocations => self.allocations(context),
             Pattern::HeapRead => vec![
                 assign(name("n"), name("head")),
                 Stmt::If(
@@ -161,7 +162,7 @@ impl Generator {
         }
     }
 
-    fn new_object(&mut self, context: Context) -> Block {
+    pub(super) fn new_object(&mut self, context: Context) -> Block {
         let mut block = vec![assign(name("n"), Expr::New("Node"))];
         if self.random.percent(50) {
             let value = self.value(context);
@@ -183,5 +184,36 @@ impl Generator {
             block.push(assign(member(name("n"), "->", "value"), value));
         }
         block
+    }
+
+    /// Many objects, of which few remain, mostly.
+    fn allocations(&mut self, context: Context) -> Block {
+        let new = || assign(name("n"), Expr::New("Node"));
+        let publish = || assign(name("head"), name("n"));
+        match self.random.below(6) {
+            0 if context.nests() && !context.atomic => {
+                let condition = self.random.pick(&["*", "*", "true"]);
+                let mut body = vec![new()];
+                if self.random.percent(40) {
+                    body.push(publish());
+                }
+                vec![Stmt::While(word(condition), body)]
+            }
+            0 | 1 => {
+                let many = self.random.weighted(&[(10, 10), (100, 5), (3_000, 1)]);
+                let garbage = Stmt::For("j", many, vec![new()]);
+                vec![Stmt::Atomic(vec![garbage]), publish()]
+            }
+            2 if !context.endless => {
+                let link = assign(member(name("n"), "->", "next"), name("head"));
+                vec![Stmt::For("j", 2, vec![new(), link, publish()])]
+            }
+            2 | 3 => vec![new(), new(), perform("free", [name("n")])],
+            4 => {
+                let value = assign(member(name("n"), "->", "value"), self.number());
+                vec![new(), value, new(), publish()]
+            }
+            _ => vec![Stmt::For("j", 3, vec![new(), publish()])],
+        }
     }
 }

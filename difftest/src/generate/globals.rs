@@ -1,6 +1,7 @@
 //! The global variables of the random programs. Only those that are used get printed.
 
 use super::Generator;
+use super::threads::NOBODY;
 use crate::syntax::make::{infix, int, name, prefix, word};
 use crate::syntax::{Discipline, Expr, Global};
 
@@ -20,7 +21,14 @@ impl Generator {
         };
         let tokens = int(self.random.below(3) as i64);
         let channel = self.random.pick(&["chan<int, 1>", "chan<int, 2>"]);
-        let turn = infix(name("owner"), "==", word("tid"));
+        let gate = int(self.random.pick(&[1, 1, 2]));
+        // The second gives all of the first threads access as the owner changes.
+        let (turn, owner) = match self.random.below(5) {
+            0 => (infix(word("tid"), "<=", name("owner")), None),
+            1 => (infix(name("owner"), "==", word("tid")), Some(int(NOBODY))),
+            2 => (infix(name("owner"), "==", word("tid")), Some(int(1))),
+            _ => (infix(name("owner"), "==", word("tid")), None),
+        };
         vec![
             plain("int", "x").starting_at(number(self)),
             plain("int", "y").starting_at(number(self)),
@@ -41,6 +49,7 @@ impl Generator {
             plain("cond", "c"),
             plain("rwlock", "l"),
             plain("semaphore", "sem").starting_at(Some(tokens)),
+            plain("semaphore", "gate").starting_at(Some(gate)),
             plain(channel, "ch"),
             plain("chan<(int, bool), 2>", "wide"),
             plain("chan<int>", "meet"),
@@ -48,7 +57,7 @@ impl Generator {
             array("int", "parts", "[2]").under(Discipline::GuardedByEach("locks")),
             array("int", "mine", "[4]").under(Discipline::ThreadLocal),
             array("Account", "accounts", "[2]"),
-            plain("int", "owner"),
+            plain("int", "owner").starting_at(owner),
             plain("int", "buffer").under(Discipline::Exclusive(turn)),
         ]
     }

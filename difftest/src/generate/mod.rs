@@ -4,6 +4,7 @@
 //! most have fewer than a few thousand states: what could grow without bound
 //! does not stand in loops without bound.
 
+mod blocking;
 mod control;
 mod data;
 mod globals;
@@ -175,13 +176,15 @@ impl Generator {
 
     /// The body of one of so many threads.
     fn thread(&mut self, threads: usize, context: Context) -> Block {
-        let (least, more) = match threads {
-            0..=2 => (2, 3),
-            3 => (1, 2),
-            _ => (1, 1),
+        let (least, more) = match (threads, self.profile.long) {
+            (0..=2, false) => (2, 3),
+            (0..=2, true) => (2, 2),
+            (3, false) => (1, 2),
+            (3, true) | (_, false) => (1, 1),
+            (_, true) => (1, 0),
         };
         let size = least + self.random.below(more + 1);
-        self.patterns = size + 3;
+        self.patterns = size + if self.profile.long { 2 } else { 3 };
         let mut body = self.block(context, size);
         if !self.profile.endings.is_empty() && self.random.percent(60) {
             let ending = self.random.pick(self.profile.endings);
@@ -226,6 +229,7 @@ impl Generator {
             .data_pattern(pattern, context)
             .or_else(|| self.control_pattern(pattern, context))
             .or_else(|| self.synchronisation_pattern(pattern, context))
+            .or_else(|| self.blocking_pattern(pattern, context))
             .or_else(|| self.thread_pattern(pattern, context));
         // What is not allowed here becomes something simple.
         made.unwrap_or_else(|| self.write(context))

@@ -78,6 +78,18 @@ pub enum Pattern {
     BareGuarded,
     GuardedEach,
     Exclusive,
+    NestedSemaphores,
+    SemaphoreAndLock,
+    AwaitLocal,
+    Upgrade,
+    TryThenWait,
+    FreeThenWait,
+    PlainObject,
+    LateWait,
+    TakeOver,
+    ChooseWide,
+    ChooseMany,
+    Allocations,
 }
 
 /// What random programs are to be like.
@@ -89,8 +101,12 @@ pub struct Profile {
     favours: &'static [(Pattern, u32)],
     /// What threads often end with.
     pub(super) endings: &'static [Pattern],
+    /// Whether its patterns take many steps, so that a thread has fewer of them.
+    pub(super) long: bool,
     /// How many in a hundred have a `main` that spawns, instead of `run`.
     pub(super) spawning: u32,
+    /// In how many in a hundred of those `main` begins with an object that all can reach.
+    pub(super) objects: u32,
     /// How many in a hundred have an invariant.
     pub(super) invariants: u32,
 }
@@ -117,7 +133,9 @@ const fn profile(
         name,
         favours,
         endings,
+        long: false,
         spawning: 10,
+        objects: 0,
         invariants: 10,
     }
 }
@@ -212,34 +230,41 @@ pub const PROFILES: &[Profile] = &[
             &[P::AssertLocal, P::BareData],
         )
     },
-    profile(
-        "heap",
-        &[
-            (P::New, 4),
-            (P::HeapRead, 4),
-            (P::HeapWrite, 3),
-            (P::HeapLocked, 3),
-            (P::Free, 1),
-            (P::Cas, 1),
-            (P::AssertLocal, 2),
-        ],
-        &[P::HeapRead, P::Free],
-    ),
-    profile(
-        "tries",
-        &[
-            (P::TryLock, 4),
-            (P::TryReadWrite, 2),
-            (P::TryDown, 2),
-            (P::Poll, 2),
-            (P::Locked, 3),
-            (P::LockedData, 3),
-            (P::Semaphore, 1),
-            (P::WriteLock, 1),
-            (P::AssertLocal, 1),
-        ],
-        &[P::TryLock],
-    ),
+    Profile {
+        long: true,
+        ..profile(
+            "heap",
+            &[
+                (P::New, 4),
+                (P::HeapRead, 4),
+                (P::HeapWrite, 3),
+                (P::HeapLocked, 3),
+                (P::Free, 1),
+                (P::Allocations, 2),
+                (P::Cas, 1),
+                (P::AssertLocal, 2),
+            ],
+            &[P::HeapRead, P::Free],
+        )
+    },
+    Profile {
+        long: true,
+        ..profile(
+            "tries",
+            &[
+                (P::TryLock, 4),
+                (P::TryReadWrite, 2),
+                (P::TryDown, 2),
+                (P::Poll, 2),
+                (P::Locked, 3),
+                (P::LockedData, 3),
+                (P::Semaphore, 1),
+                (P::WriteLock, 1),
+                (P::AssertLocal, 1),
+            ],
+            &[P::TryLock],
+        )
+    },
     profile(
         "locked-data",
         &[
@@ -344,6 +369,81 @@ pub const PROFILES: &[Profile] = &[
         ],
         &[P::Send, P::Poll],
     ),
+    Profile {
+        long: true,
+        ..profile(
+            "semaphores",
+            &[
+                (P::NestedSemaphores, 4),
+                (P::SemaphoreAndLock, 4),
+                (P::AwaitLocal, 2),
+                (P::NestedLocks, 1),
+                (P::Semaphore, 1),
+                (P::Down, 1),
+                (P::Up, 1),
+                (P::TryDown, 1),
+                (P::Write, 2),
+                (P::AssertLocal, 1),
+            ],
+            &[],
+        )
+    },
+    Profile {
+        spawning: 30,
+        objects: 50,
+        ..profile(
+            "blocks-that-block",
+            &[
+                (P::TryThenWait, 4),
+                (P::LateWait, 4),
+                (P::Upgrade, 2),
+                (P::FreeThenWait, 2),
+                (P::PlainObject, 4),
+                (P::Write, 4),
+                (P::LockedData, 3),
+                (P::WriteLock, 1),
+                (P::New, 1),
+                (P::Free, 1),
+                (P::Semaphore, 1),
+                (P::Send, 1),
+                (P::AssertLocal, 2),
+            ],
+            &[P::AssertLocal, P::Write, P::Endless],
+        )
+    },
+    Profile {
+        spawning: 30,
+        ..profile(
+            "taking-over",
+            &[
+                (P::TakeOver, 5),
+                (P::Exclusive, 4),
+                (P::Write, 3),
+                (P::Read, 1),
+                (P::Yield, 1),
+                (P::IfStar, 1),
+                (P::AssertLocal, 1),
+            ],
+            &[P::TakeOver, P::Write, P::Yield],
+        )
+    },
+    Profile {
+        long: true,
+        ..profile(
+            "wide-choices",
+            &[
+                (P::ChooseWide, 5),
+                (P::ChooseMany, 2),
+                (P::AwaitLocal, 1),
+                (P::Assume, 2),
+                (P::Write, 4),
+                (P::Read, 3),
+                (P::LockedData, 2),
+                (P::AssertLocal, 2),
+            ],
+            &[P::Read],
+        )
+    },
     profile(
         "atomics",
         &[
@@ -442,4 +542,16 @@ const EVERYTHING: &[(Pattern, u32)] = &[
     (P::Guarded, 1),
     (P::GuardedEach, 1),
     (P::Exclusive, 1),
+    (P::NestedSemaphores, 1),
+    (P::SemaphoreAndLock, 1),
+    (P::AwaitLocal, 1),
+    (P::Upgrade, 1),
+    (P::TryThenWait, 1),
+    (P::FreeThenWait, 1),
+    (P::PlainObject, 1),
+    (P::LateWait, 1),
+    (P::TakeOver, 1),
+    (P::ChooseWide, 1),
+    (P::ChooseMany, 1),
+    (P::Allocations, 1),
 ];

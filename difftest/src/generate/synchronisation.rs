@@ -5,7 +5,7 @@ use crate::syntax::make::{assign, call, infix, int, name, perform, prefix, word}
 use crate::syntax::{Block, Expr, Stmt};
 
 /// The operation, the statements, the opposite operation.
-fn between(begin: &'static str, lock: Expr, inside: Block, end: &'static str) -> Block {
+pub(super) fn between(begin: &'static str, lock: Expr, inside: Block, end: &'static str) -> Block {
     let mut block = vec![perform(begin, [lock.clone()])];
     block.extend(inside);
     block.push(perform(end, [lock]));
@@ -126,7 +126,7 @@ impl Generator {
         })
     }
 
-    fn lock(&mut self) -> Expr {
+    pub(super) fn lock(&mut self) -> Expr {
         match self.random.below(8) {
             0 => crate::syntax::make::index("locks", int(self.random.below(2) as i64)),
             1 | 2 => name(self.random.pick(&["w", "rm"])),

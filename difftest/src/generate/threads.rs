@@ -1,8 +1,12 @@
 //! Patterns about who may touch what, and threads that come and go.
 
+use super::blocking::new_plain_object;
 use super::{Context, Generator, Pattern, only};
 use crate::syntax::make::{assign, index, infix, int, member, name, perform, prefix, word};
 use crate::syntax::{Block, Expr, Stmt};
+
+/// No thread has this number.
+pub(super) const NOBODY: i64 = 5;
 
 impl Generator {
     pub(super) fn thread_pattern(&mut self, pattern: Pattern, context: Context) -> Option<Block> {
@@ -55,8 +59,36 @@ impl Generator {
                     vec![Stmt::If(mine, inside, vec![])]
                 }
             }
+            Pattern::TakeOver => self.take_over(context),
             _ => return None,
         })
+    }
+
+    /// Who owns the buffer changes without regard for who owns it, or who is still there.
+    fn take_over(&mut self, context: Context) -> Block {
+        let value = match self.random.below(6) {
+            0 | 1 => word("tid"),
+            2 => infix(infix(word("tid"), "+", int(1)), "&", int(1)),
+            3 => int(NOBODY),
+            _ => self.number(),
+        };
+        let mut block = vec![assign(name("owner"), value)];
+        if self.random.percent(25) {
+            block.extend(self.access(name("buffer"), context));
+        }
+        let free = infix(name("owner"), "==", int(NOBODY));
+        match self.random.below(6) {
+            0 => vec![Stmt::If(free, block, vec![])],
+            1 => {
+                let mine = infix(name("owner"), "==", word("tid"));
+                vec![Stmt::If(mine, block, vec![])]
+            }
+            2 => {
+                block.insert(0, perform("await", [free]));
+                vec![Stmt::Atomic(block)]
+            }
+            _ => block,
+        }
     }
 
     fn mostly_locked(&mut self, lock: Expr, inside: Block) -> Block {
@@ -124,6 +156,9 @@ impl Generator {
         } else {
             Block::new()
         };
+        if self.profile.objects > 0 && self.random.percent(self.profile.objects) {
+            main.extend(new_plain_object());
+        }
         for (handle, function) in &names[..workers] {
             let inside = Context {
                 parameter: true,
