@@ -136,9 +136,14 @@ pub trait Execution {
     /// Begins a new execution, giving up the one under way.
     fn restart(&mut self);
 
-    /// How many threads were started so far, those that have ended too. Their ids need not be
-    /// contiguous: see [`Execution::threads`].
+    /// The threads that were started so far, those that have ended too.
     fn threads(&self) -> &[ThreadId];
+
+    /// How many locations were numbered so far: these have the same numbers in all executions that begin
+    /// with the same moves. All numbers, if they never depend on the schedule.
+    fn location_count(&self) -> usize {
+        usize::MAX
+    }
 
     /// What a thread of this execution can do next.
     fn status(&self, thread: ThreadId) -> Status;

@@ -1,0 +1,282 @@
+//! Optimal dynamic partial-order reduction: every class exactly once.
+//!
+//! After Abdulla, Aronis, Jonsson, Sagonas, *Source sets: a foundation for optimal dynamic partial
+//! order reduction* (J. ACM 2017). An execution is run to its end. Each *race* in it, a pair
+//! of events `e`, `e'` of different threads that could happen next to one another, is reversed: from the
+//! state before `e`, the sequence `v = notdep(e, E).e'` (what does not come after `e`, and then the step that made
+//! `e'`) leads to executions in which `e'` comes first. It is run, unless the executions that begin like it
+//! are covered by those that were run from that state or will be.
+//!
+//! The sequences that wait to be run from a state form its *wake-up tree* (section 5 of the paper, [`WakeupTree`]).
+//!
+//! # Departures
+//!
+//! - **Steps that wait.** A lock comes after the unlock before it, which it can't change places with; it races with
+//!   the *lock* before that. In general: from the last conflicting event, go back until the
+//!   step would have been possible without it. Threads that are still waiting when the execution
+//!   ends race likewise. Why that is enough: let `p` be explored from `E`, and let `E.w.q` be an
+//!   execution with `w` independent of `p`, in which `p` would keep `q` from moving. All executions from `E.p` are covered, so one that has
+//!   `w` and lets `q` move as soon as it can; there, no event between `p` and `q` finds `q` able to move, and going back from `q`
+//!   ends at `p`.
+//! - **Readers.** Taking a lock for reading commutes with other such steps. When a writer is moved before
+//!   one reader, other readers that would then still hold the lock have to go too; see [`Race::spare`].
+//! - **Alternatives** of one step exclude each other like the two orders of a race, and are treated as one.
+//! - **What a step would do elsewhere** may differ from what it did: a compare-exchange that failed
+//!   may succeed. [`Execution::foresee`] tells.
+
+mod race;
+mod wakeup_tree;
+
+use race::{Race, Second, conflict};
+use wakeup_tree::{Branch, WakeupTree};
+
+use crate::execution::{Diverged, Execution, Move, Status, Step, ThreadId};
+use crate::explorer::{Coverage, Explorer, Visitor, default_thread, replay};
+use crate::trace::{Cut, Trace};
+
+/// The search that runs each class once.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Optimal {
+    /// How many executions ended with a thread asleep: redundant ones. There are none if the program is as
+    /// [`Execution`] demands.
+    pub redundant: u64,
+}
+
+/// The state before an event.
+#[derive(Debug, Default)]
+struct Node {
+    /// The moves whose executions, from here, are covered.
+    sleep: Vec<Move>,
+    /// What is still to be run.
+    wakeup_tree: WakeupTree,
+    /// How many locations have the same number in all executions that come by here.
+    stable_locations: usize,
+}
+
+impl Explorer for Optimal {
+    fn explore<X: Execution>(
+        &mut self,
+        execution: &mut X,
+        visitor: &mut impl Visitor<X>,
+    ) -> Result<Coverage, Diverged> {
+        let mut search = Search {
+            execution,
+            trace: Trace::new(),
+            nodes: Vec::new(),
+            step: Step::default(),
+            race: Race::default(),
+            redundant: &mut self.redundant,
+        };
+        let mut planned = WakeupTree::default();
+        search.execution.restart();
+        loop {
+            let begin = search.trace.len().saturating_sub(1);
+            while let Some(next) = search.next_move(&mut planned) {
+                search.execution.step(next, &mut search.step)?;
+                search.trace.push(next, &search.step);
+                if visitor.pulse().is_break() {
+                    return Ok(Coverage::Some);
+                }
+            }
+            if visitor.ended(search.execution, &search.trace).is_break() {
+                return Ok(Coverage::Some);
+            }
+            search.put_to_sleep(begin);
+            search.reverse_races(begin);
+            match search.backtrack() {
+                Some(branch) => {
+                    replay(search.execution, &search.trace, &mut search.step)?;
+                    search.execution.step(branch.step, &mut search.step)?;
+                    search.trace.push(branch.step, &search.step);
+                    planned = branch.then;
+                }
+                None => return Ok(Coverage::All),
+            }
+        }
+    }
+}
+
+struct Search<'a, X> {
+    execution: &'a mut X,
+    /// The execution under way, E.
+    trace: Trace,
+    /// The state before each of its events.
+    nodes: Vec<Node>,
+    step: Step,
+    race: Race,
+    redundant: &'a mut u64,
+}
+
+impl<X: Execution> Search<'_, X> {
+    /// The next move of the execution, and a node for the state before it: what is planned there, or
+    /// whatever comes.
+    fn next_move(&mut self, planned: &mut WakeupTree) -> Option<Move> {
+        let mut node = Node {
+            stable_locations: self.execution.location_count(),
+            ..Node::default()
+        };
+        let next = if let Some(branch) = planned.take_first() {
+            node.wakeup_tree = std::mem::replace(planned, branch.then);
+            branch.step
+        } else {
+            let last = self.trace.events().last().map(|event| event.thread());
+            let thread = default_thread(self.execution, last)?;
+            Move { thread, choice: 0 }
+        };
+        self.nodes.push(node);
+        Some(next)
+    }
+
+    /// Goes back to the last state from which something is left to run, and takes it.
+    fn backtrack(&mut self) -> Option<Branch> {
+        loop {
+            let last = self.nodes.len().checked_sub(1)?;
+            let node = &mut self.nodes[last];
+            node.sleep.push(self.trace.events()[last].step);
+            if let Some(branch) = node.wakeup_tree.take_first() {
+                self.trace.truncate(last);
+                return Some(branch);
+            }
+            self.nodes.pop();
+        }
+    }
+
+    /// Says for the new states which moves sleep there: those of the state before that are independent of the event
+    /// between.
+    fn put_to_sleep(&mut self, begin: usize) {
+        let mut cut = Cut::default();
+        for event in &self.trace.events()[..begin] {
+            cut.set(event.thread(), event.number + 1);
+        }
+        for event in begin..self.trace.len() {
+            let (earlier, later) = self.nodes.split_at_mut(event + 1);
+            let mut inherited = Vec::new();
+            for &sleeping in &earlier[event].sleep {
+                let number = cut.count(sleeping.thread);
+                self.execution.foresee(
+                    &self.trace,
+                    &cut,
+                    sleeping.thread,
+                    number,
+                    &mut self.step,
+                );
+                let moved = &self.trace.events()[event];
+                let independent = moved.thread() != sleeping.thread
+                    && !moved.last_resort
+                    && !conflict(&self.trace, event, &self.step);
+                if independent {
+                    inherited.push(sleeping);
+                }
+            }
+            match later.first_mut() {
+                Some(node) => node.sleep = inherited,
+                None => *self.redundant += u64::from(!inherited.is_empty()),
+            }
+            let moved = &self.trace.events()[event];
+            cut.set(moved.thread(), moved.number + 1);
+        }
+    }
+
+    /// Reverses the races whose second event is new.
+    fn reverse_races(&mut self, begin: usize) {
+        for event in begin..self.trace.len() {
+            self.take_alternatives(event);
+            let thread = self.trace.events()[event].thread();
+            let accesses = self.trace.accesses(event).count();
+            for access in 0..accesses {
+                self.race.second = Second::Event { event, access };
+                self.reverse_races_of(thread);
+            }
+        }
+        let threads = self.execution.threads().to_vec();
+        for thread in threads {
+            if self.execution.status(thread) == Status::Blocked {
+                self.race.everything(&self.trace);
+                let number = self.trace.count(thread);
+                let mut step = std::mem::take(&mut self.step);
+                self.execution
+                    .foresee(&self.trace, &self.race.cut, thread, number, &mut step);
+                for access in &step.accesses {
+                    self.race.second = Second::Waiting {
+                        thread,
+                        location: access.location,
+                        mode: access.mode,
+                    };
+                    self.reverse_races_of(thread);
+                }
+                self.step = step;
+            }
+        }
+    }
+
+    /// Has the other alternatives of an event run.
+    fn take_alternatives(&mut self, event: usize) {
+        let taken = self.trace.events()[event];
+        if taken.alternatives <= 1 {
+            return;
+        }
+        self.race.second = Second::Event { event, access: 0 };
+        for choice in 0..taken.alternatives {
+            if choice != taken.step.choice {
+                self.race.last = Move {
+                    choice,
+                    ..taken.step
+                };
+                self.race.separate(&self.trace, event, self.execution);
+                self.keep_unless_covered(event);
+            }
+        }
+    }
+
+    /// Goes back over the events that one access of the second event comes after, up to those without which
+    /// it would have been possible.
+    fn reverse_races_of(&mut self, thread: ThreadId) {
+        let mut position = 0;
+        loop {
+            let candidates = self.race.candidates(&self.trace, position);
+            if candidates == 0 {
+                return;
+            }
+            let mut reversed = false;
+            for candidate in 0..candidates {
+                let first = self.race.firsts[candidate];
+                if !self.race.is_immediate(&self.trace, first) {
+                    reversed = true;
+                    continue;
+                }
+                self.race.last = Move { thread, choice: 0 };
+                if self.race.separate(&self.trace, first, self.execution) {
+                    reversed = true;
+                    self.keep_unless_covered(first);
+                }
+            }
+            if reversed {
+                return;
+            }
+            position += 1;
+        }
+    }
+
+    /// Adds the sequence of the race to the wake-up tree of the state before event `first`, unless a weak
+    /// initial of it sleeps there: then what begins like it is covered.
+    fn keep_unless_covered(&mut self, first: usize) {
+        for &sleeping in &self.nodes[first].sleep {
+            if self.race.is_weak_initial(
+                &self.trace,
+                first,
+                sleeping,
+                self.execution,
+                &mut self.step,
+            ) {
+                return;
+            }
+        }
+        let Node {
+            wakeup_tree,
+            stable_locations,
+            ..
+        } = &mut self.nodes[first];
+        wakeup_tree.insert(&self.trace, self.race.sequence(&self.trace, first), *stable_locations);
+    }
+}
+

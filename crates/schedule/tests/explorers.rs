@@ -1,0 +1,158 @@
+//! Every explorer against naive enumeration.
+#![allow(missing_docs)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
+
+use raddle_schedule::explorers::{Dfs, Optimal};
+use raddle_schedule::testing::{Op, Op::*, Toy};
+use raddle_schedule::{ClassHash, Coverage, Explorer, Trace, class_of};
+
+type Outcome = (Vec<Vec<u64>>, bool);
+
+/// The classes that an explorer runs, with how often, and what came out.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Seen {
+    executions: u64,
+    classes: BTreeMap<ClassHash, u64>,
+    outcomes: BTreeSet<Outcome>,
+}
+
+impl Seen {
+    fn executions(&self) -> u64 {
+        self.executions
+    }
+}
+
+fn explore(explorer: &mut impl Explorer, threads: &[&[Op]]) -> (Coverage, Seen) {
+    let mut seen = Seen::default();
+    let mut visit = |toy: &mut Toy, trace: &Trace| {
+        seen.executions += 1;
+        *seen.classes.entry(class_of(trace)).or_default() += 1;
+        seen.outcomes.insert((toy.outcome(), toy.is_stuck()));
+        if seen.executions() < 2_000 {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
+        }
+    };
+    let coverage = explorer
+        .explore(&mut Toy::new(threads), &mut visit)
+        .expect("toys are deterministic");
+    (coverage, seen)
+}
+
+fn optimal_count(threads: &[&[Op]]) -> u64 {
+    let (coverage, optimal) = explore(&mut Optimal::default(), threads);
+    assert_eq!(coverage, Coverage::All);
+    assert!(optimal.classes.values().all(|&times| times == 1));
+    let (coverage, naive) = explore(&mut Dfs::default(), threads);
+    if coverage == Coverage::All {
+        assert_eq!(optimal.outcomes, naive.outcomes);
+        assert!(optimal.classes.keys().eq(naive.classes.keys()));
+    }
+    optimal.executions()
+}
+
+#[test]
+fn a_writer_and_readers() {
+    let reader: &[Op] = &[Read(0)];
+    let writer: &[Op] = &[Write(0, 1)];
+    assert_eq!(optimal_count(&[writer, reader]), 2);
+    assert_eq!(optimal_count(&[writer, reader, reader]), 4);
+    assert_eq!(optimal_count(&[writer, reader, reader, reader]), 8);
+}
+
+#[test]
+fn one_mutex() {
+    let once: &[Op] = &[Lock(0), Unlock(0)];
+    let twice: &[Op] = &[Lock(0), Unlock(0), Lock(0), Unlock(0)];
+    assert_eq!(optimal_count(&[once, once]), 2);
+    assert_eq!(optimal_count(&[once, once, once]), 6);
+    assert_eq!(optimal_count(&[once, once, once, once]), 24);
+    assert_eq!(optimal_count(&[twice, twice]), 6);
+}
+
+#[test]
+fn one_reader_writer_lock() {
+    let reader: &[Op] = &[ReadLock(0), ReadUnlock(0)];
+    let writer: &[Op] = &[WriteLock(0), WriteUnlock(0)];
+    assert_eq!(optimal_count(&[reader, reader, writer]), 4);
+    assert_eq!(optimal_count(&[reader, writer, writer]), 6);
+    assert_eq!(optimal_count(&[reader, reader, writer, writer]), 18);
+}
+
+/// A generator of random numbers, good enough for programs.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let mut x = self.0;
+        x ^= x >> 33;
+        x = x.wrapping_mul(0xff51_afd7_ed55_8ccd);
+        x ^= x >> 33;
+        x % n
+    }
+}
+
+fn random_op(random: &mut Random, kinds: u64) -> Vec<Op> {
+    let x = random.below(2) as u32;
+    let value = 1 + random.below(2);
+    match random.below(kinds) {
+        0 => vec![Read(x)],
+        1 => vec![Write(x, value)],
+        2 => vec![Cas(x, random.below(2), value)],
+        3 => vec![Lock(2 + x), Read(x), Unlock(2 + x)],
+        4 => vec![Lock(2 + x), Write(x, value), Unlock(2 + x)],
+        5 => vec![TryLock(2 + x), Unless(1, 2), Write(x, value), Unlock(2 + x)],
+        6 => vec![ReadLock(4), Read(x), ReadUnlock(4)],
+        7 => vec![WriteLock(4), Write(x, value), WriteUnlock(4)],
+        8 => vec![TryWriteLock(4), Unless(1, 2), Write(x, value), WriteUnlock(4)],
+        9 => vec![TryReadLock(4), Unless(1, 2), Read(x), ReadUnlock(4)],
+        10 => vec![Read(x), Unless(1, 1), Write(1 - x, 2)],
+        11 => vec![Choose(2), Unless(1, 1), Write(x, value)],
+        12 => vec![Await(x, value)],
+        13 => vec![Add(5, 1)],
+        14 => vec![Down(5)],
+        15 => vec![Lock(2), Wait(6, 2), Read(x), Unlock(2)],
+        16 => vec![NotifyOne(6)],
+        17 => vec![NotifyAll(6)],
+        18 => vec![Lock(2), Lock(3), Unlock(3), Unlock(2)],
+        _ => vec![Lock(3), Lock(2), Read(x), Unlock(2), Unlock(3)],
+    }
+}
+
+fn random_program(seed: u64, kinds: u64) -> Vec<Vec<Op>> {
+    let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    random.below(2);
+    let threads = 2 + random.below(2);
+    (0..threads)
+        .map(|_| {
+            let ops = 1 + random.below(if threads == 2 { 3 } else { 2 });
+            (0..ops).flat_map(|_| random_op(&mut random, kinds)).collect()
+        })
+        .collect()
+}
+
+#[test]
+fn random_programs() {
+    let count = std::env::var("RADDLE_TEST_PROGRAMS").ok().and_then(|n| n.parse().ok()).unwrap_or(3000);
+    let mut looked_at = 0;
+    for seed in 0..count {
+        let kinds = [3, 6, 11, 13, 16, 21][seed as usize % 6];
+        let program = random_program(seed, kinds);
+        let threads: Vec<&[Op]> = program.iter().map(Vec::as_slice).collect();
+        let mut optimal = Optimal::default();
+        let (_, reduced) = explore(&mut optimal, &threads);
+        let (coverage, naive) = explore(&mut Dfs::default(), &threads);
+        if coverage != Coverage::All { continue; }
+        looked_at += 1;
+        let twice = reduced.classes.values().filter(|&&n| n > 1).count();
+        if reduced.outcomes != naive.outcomes || !reduced.classes.keys().eq(naive.classes.keys()) || twice > 0 || optimal.redundant > 0 {
+            panic!("seed {seed}: {program:#?}\noptimal {} classes of {}, {twice} twice, {} redundant",
+                reduced.classes.len(), naive.classes.len(), optimal.redundant);
+        }
+    }
+    assert!(looked_at * 2 > count, "{looked_at}");
+}
