@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use raddle_schedule::explorers::{Dfs, Optimal};
+use raddle_schedule::explorers::{Algorithm1, Algorithm2, Dfs, Iterative, Optimal};
 use raddle_schedule::testing::{Op, Op::*, Toy};
 use raddle_schedule::{ClassHash, Coverage, Explorer, Trace, class_of};
 
@@ -155,4 +155,35 @@ fn random_programs() {
         }
     }
     assert!(looked_at * 2 > count, "{looked_at}");
+}
+
+#[test]
+fn random_programs_within_bounds() {
+    let count = std::env::var("RADDLE_TEST_PROGRAMS").ok().and_then(|n| n.parse().ok()).unwrap_or(600);
+    for seed in 0..count {
+        let kinds = [3, 6, 11, 13, 16, 21][seed as usize % 6];
+        let program = random_program(seed, kinds);
+        let threads: Vec<&[Op]> = program.iter().map(Vec::as_slice).collect();
+        let (coverage, all) = explore(&mut Dfs::default(), &threads);
+        if coverage != Coverage::All { continue; }
+        for bound in 0..=4 {
+            let (coverage, naive) = explore(&mut Dfs { bound: Some(bound) }, &threads);
+            let (coverage1, first) = explore(&mut Algorithm1 { bound, states: 0 }, &threads);
+            let (coverage2, second) = explore(&mut Algorithm2 { bound }, &threads);
+            let (coverage3, iterated) = explore(&mut Iterative { bound: Some(bound) }, &threads);
+            for (name, seen) in [("1", &first), ("2", &second), ("iterative", &iterated)] {
+                assert!(seen.classes.values().all(|&times| times == 1), "seed {seed}, {name}");
+                assert!(seen.classes.keys().eq(naive.classes.keys()),
+                    "seed {seed}, bound {bound}, {name}: {} of {}, {program:?}", seen.classes.len(), naive.classes.len());
+                assert_eq!(seen.outcomes, naive.outcomes, "seed {seed}, {name}");
+            }
+            assert_eq!(coverage2, coverage3);
+            let complete = naive.classes.len() == all.classes.len();
+            if coverage2 == Coverage::All || coverage == Coverage::All { assert!(complete); }
+            let _ = coverage1;
+        }
+        let (coverage, iterated) = explore(&mut Iterative::default(), &threads);
+        assert_eq!(coverage, Coverage::All);
+        assert!(iterated.classes.keys().eq(all.classes.keys()), "seed {seed}");
+    }
 }

@@ -1,7 +1,9 @@
 //! The explorers: one file each.
 
+pub mod chess;
 pub mod dfs;
 pub mod optimal;
 
+pub use chess::{Algorithm1, Algorithm2, Iterative};
 pub use dfs::Dfs;
 pub use optimal::Optimal;
