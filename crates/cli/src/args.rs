@@ -123,6 +123,11 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) reduction: Vec<String>,
 
+    /// Search with that many threads at once: breadth-first only, and with reductions that do
+    /// not learn on the way (full, cartesian).
+    #[arg(long, value_name = "N", value_parser = workers)]
+    pub(crate) workers: Option<usize>,
+
     /// The order of the search.
     #[arg(long, value_enum, default_value_t = SearchOrder::Bfs)]
     pub(crate) search: SearchOrder,

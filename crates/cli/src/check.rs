@@ -20,7 +20,7 @@ use crate::terminal::{Terminal, complain, print};
 use crate::{Exit, reduction, replay};
 use searches::Findings;
 
-pub(crate) use searches::explain;
+pub(crate) use searches::reason_of;
 
 pub(crate) fn check(args: &Check) -> Exit {
     let terminal = Terminal::new(args.output, args.drawing);

@@ -85,7 +85,9 @@ impl Traced {
             let mut steps = self.schedule.iter().map(|step| enforcing.step(*step));
             steps.all(|told| match told {
                 Told::Moved(_) => true,
-                Told::Failed(_, fault) => tell::failure_kind(&fault) != ViolationKind::Discipline,
+                Told::Failed(_, fault) => {
+                    tell::failure_kind(&fault) != Some(ViolationKind::Discipline)
+                }
                 Told::Impossible => false,
             })
         };
@@ -252,7 +254,7 @@ fn retell(traced: &Traced) -> Result<Story, Problem> {
     }
     let expected = &traced.expected;
     let ending = match (expected.kind, &failure) {
-        (kind, Some((lane, fault))) if kind == tell::failure_kind(fault) => {
+        (kind, Some((lane, fault))) if Some(kind) == tell::failure_kind(fault) => {
             Some(tell::failure(&narrator, *lane, fault))
         }
         (ViolationKind::Deadlock, None) => tell::deadlock(&mut narrator),

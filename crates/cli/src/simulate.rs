@@ -1,5 +1,6 @@
 //! `raddle run`: one random schedule.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -18,8 +19,9 @@ use crate::terminal::{Terminal, print};
 /// How an execution came to its end.
 enum End {
     Violation(ViolationKind, Ending),
-    /// All threads have ended, an assumption cut it, or there were enough steps.
-    Quiet(&'static str),
+    /// All threads have ended, an assumption cut it, there were enough steps, or a state was
+    /// too large.
+    Quiet(Cow<'static, str>),
 }
 
 pub(crate) fn simulate(args: &Run) -> Exit {
@@ -53,7 +55,7 @@ pub(crate) fn simulate(args: &Run) -> Exit {
             break end;
         }
         if story.steps.len() as u64 == args.steps {
-            break End::Quiet("stopped by the limit on steps (see --steps)");
+            break End::Quiet("stopped by the limit on steps (see --steps)".into());
         }
         let moves = narrator.possible();
         let step = moves[random.below(moves.len())];
@@ -62,7 +64,10 @@ pub(crate) fn simulate(args: &Run) -> Exit {
             Told::Failed(event, fault) => {
                 let ending = tell::failure(&narrator, event.thread, &fault);
                 story.steps.push(event);
-                break End::Violation(tell::failure_kind(&fault), ending);
+                break match tell::failure_kind(&fault) {
+                    Some(kind) => End::Violation(kind, ending),
+                    None => End::Quiet(format!("stopped: {}", fault.message).into()),
+                };
             }
             Told::Impossible => unreachable!("only possible moves are taken"),
         }
@@ -71,7 +76,7 @@ pub(crate) fn simulate(args: &Run) -> Exit {
     let (kind, outcome) = match end {
         End::Violation(kind, ending) => {
             story.ending = ending;
-            (Some(kind), "violation")
+            (Some(kind), "violation".into())
         }
         End::Quiet(outcome) => (None, outcome),
     };
@@ -121,10 +126,11 @@ fn ended(narrator: &mut Narrator) -> Option<End> {
     if let Some(ending) = tell::deadlock(narrator) {
         return Some(End::Violation(ViolationKind::Deadlock, ending));
     }
-    Some(End::Quiet(match narrator.is_cut() {
+    let end = match narrator.is_cut() {
         true => "cut by an `assume`",
         false => "all threads have ended",
-    }))
+    };
+    Some(End::Quiet(end.into()))
 }
 
 fn clock_seed() -> u64 {

@@ -1,5 +1,10 @@
 //! Violations become stories.
 
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
 use raddle_explore::{Access, Cause, Fault, FaultKind, Property, System, ThreadId, Violation};
 use raddle_lang::Span;
 use raddle_machine::Machine;
@@ -19,13 +24,61 @@ pub(crate) fn kind(violation: &Violation) -> ViolationKind {
     }
 }
 
+/// How long stories may take to tell, all together.
+pub(crate) struct Patience {
+    started: Instant,
+    /// When there is no time left.
+    deadline: Option<Instant>,
+    cancel: Arc<AtomicBool>,
+}
+
+/// Telling never hurries before it took as long as this: most stories are told by then, and a
+/// search that has used up its time is worth nothing without its story.
+const ALWAYS_ALLOWED: Duration = Duration::from_secs(1);
+
+impl Patience {
+    pub(crate) fn new(deadline: Option<Instant>, cancel: Arc<AtomicBool>) -> Self {
+        Self {
+            started: Instant::now(),
+            deadline,
+            cancel,
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        let now = Instant::now();
+        now - self.started >= ALWAYS_ALLOWED
+            && (self.deadline.is_some_and(|deadline| now >= deadline)
+                || self.cancel.load(Ordering::Relaxed))
+    }
+}
+
+/// A story, and whether it is told in full.
+pub(crate) struct ToldStory {
+    pub(crate) story: Story,
+    /// The steps that are told in brief, because the time was over.
+    pub(crate) in_brief: Range<usize>,
+}
+
+/// How many steps at the end are told in full even then.
+const LAST_STEPS: usize = 20;
+
 /// Runs the schedule of a violation again, and tells it.
-pub(crate) fn story(machine: Machine, violation: &Violation) -> Story {
+pub(crate) fn story(machine: Machine, violation: &Violation, patience: &Patience) -> ToldStory {
     let mut narrator = Narrator::new(machine);
     let mut steps = Vec::new();
     let mut failed_in = None;
-    for &step_move in &violation.schedule {
-        match narrator.step(step_move) {
+    let last_steps = violation.schedule.len().saturating_sub(LAST_STEPS);
+    let mut in_brief = last_steps..last_steps;
+    for (number, &step_move) in violation.schedule.iter().enumerate() {
+        if number < in_brief.start && patience.is_over() {
+            in_brief.start = number;
+        }
+        let told = match in_brief.contains(&number) {
+            false => narrator.step(step_move),
+            true => narrator.step_in_brief(step_move),
+        };
+        match told {
             Told::Moved(event) => steps.push(event),
             Told::Failed(event, _) => {
                 failed_in = Some(event.thread);
@@ -35,10 +88,13 @@ pub(crate) fn story(machine: Machine, violation: &Violation) -> Story {
         }
     }
     let ending = ending(&mut narrator, violation, failed_in);
-    Story {
-        threads: narrator.threads().to_vec(),
-        steps,
-        ending,
+    ToldStory {
+        story: Story {
+            threads: narrator.threads().to_vec(),
+            steps,
+            ending,
+        },
+        in_brief,
     }
 }
 
@@ -68,14 +124,15 @@ pub(crate) fn failure(narrator: &Narrator, lane: usize, fault: &Fault) -> Ending
     }
 }
 
-/// The kind of a failure.
-pub(crate) fn failure_kind(fault: &Fault) -> ViolationKind {
-    match fault.kind {
+/// The kind of a failure; none if the program only grew larger than can be kept.
+pub(crate) fn failure_kind(fault: &Fault) -> Option<ViolationKind> {
+    Some(match fault.kind {
         FaultKind::Assertion => ViolationKind::Assertion,
         FaultKind::Runtime => ViolationKind::Runtime,
         FaultKind::Invariant => ViolationKind::Invariant,
         FaultKind::Discipline => ViolationKind::Discipline,
-    }
+        FaultKind::Capacity(_) => return None,
+    })
 }
 
 /// The invariant that does not hold now, if there is one.
@@ -170,5 +227,62 @@ pub(crate) fn unreached_goal(narrator: &Narrator, span: Span, name: Option<&str>
             ..Ending::default()
         },
         ..Story::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use raddle_explore::Search;
+    use raddle_explore::reductions::full::Full;
+    use raddle_lang::Source;
+    use raddle_machine::Granularity;
+
+    #[test]
+    fn a_story_is_hurried_in_the_middle_and_stays_complete() {
+        let text = "int x; void main() { for (int i = 0; i < 50; i++) { x = i; } assert(false); }";
+        let (program, _) = raddle_machine::load(Source::new("test.rad", text));
+        let program = Arc::new(program.expect("it is correct"));
+        let mut machine = Machine::new(program, Granularity::Access);
+        let fresh = machine.clone();
+        let outcome = Search::new().run(&mut machine, &mut Full::default());
+        let violation = &outcome.violations[0];
+        let over = Patience {
+            started: Instant::now()
+                .checked_sub(ALWAYS_ALLOWED)
+                .expect("the clock has run"),
+            deadline: Some(Instant::now()),
+            cancel: Arc::default(),
+        };
+        let told = story(fresh.clone(), violation, &over);
+        let whole = story(fresh, violation, &Patience::new(None, Arc::default()));
+        let steps = violation.schedule.len();
+        assert_eq!(told.in_brief, 0..steps - LAST_STEPS);
+        assert!(whole.in_brief.is_empty());
+        assert_eq!(told.story.ending, whole.story.ending);
+        assert_eq!(told.story.steps.len(), steps);
+        for (number, (step, full)) in told.story.steps.iter().zip(&whole.story.steps).enumerate() {
+            assert_eq!((step.thread, &step.at), (full.thread, &full.at));
+            assert_eq!(step == full, !told.in_brief.contains(&number), "{number}");
+        }
+    }
+
+    #[test]
+    fn patience_ends_with_the_time_or_an_interrupt_but_not_at_once() {
+        let patience = |told_for: Duration, deadline, cancelled| Patience {
+            started: Instant::now()
+                .checked_sub(told_for)
+                .expect("the clock has run"),
+            deadline,
+            cancel: Arc::new(AtomicBool::new(cancelled)),
+        };
+        let (soon, long) = (Duration::ZERO, 2 * ALWAYS_ALLOWED);
+        let past = Some(Instant::now());
+        let future = Instant::now().checked_add(Duration::from_secs(600));
+        assert!(!patience(soon, past, true).is_over());
+        assert!(!patience(long, None, false).is_over());
+        assert!(!patience(long, future, false).is_over());
+        assert!(patience(long, past, false).is_over());
+        assert!(patience(long, None, true).is_over());
     }
 }

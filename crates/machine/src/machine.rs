@@ -52,6 +52,8 @@ pub struct Machine {
     enforcer: Enforcer,
     /// What is wrong with the declared disciplines from the start.
     broken_from_the_start: Option<String>,
+    /// The operation at which the last step has stopped: where it waits, if it was blocked.
+    pub(crate) stopped_at: Place,
 }
 
 impl Machine {
@@ -66,6 +68,7 @@ impl Machine {
             canonicaliser: Canonicaliser::default(),
             probe: Step::default(),
             broken_from_the_start: None,
+            stopped_at: Place(0),
         };
         if !machine.program.hir.exclusives.is_empty() {
             let state = machine.initial();
@@ -279,7 +282,7 @@ impl Machine {
                 let text = &self.program.messages[message as usize];
                 (FaultKind::Assertion, format!("assertion failed: {text}"))
             }
-            Halt::Error(trouble) => (FaultKind::Runtime, trouble.to_string()),
+            Halt::Error(trouble) => (trouble.kind(), trouble.to_string()),
             other => unreachable!("{other:?} is not a failure"),
         };
         Fault {
@@ -333,6 +336,7 @@ impl System for Machine {
         }
         if let Some(access) = self.waits_for_lock(state, thread) {
             step.footprint.push(access);
+            self.stopped_at = access.place;
             step.status = Status::Blocked { assumption: false };
             return;
         }
@@ -348,6 +352,7 @@ impl System for Machine {
         );
         let halt = execution.run();
         let place = execution.place();
+        self.stopped_at = place;
         match halt {
             Halt::Pause => execution.suspend(),
             Halt::End => execution.finish(Phase::Ended),

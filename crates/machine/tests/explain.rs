@@ -251,3 +251,38 @@ fn a_violation_does_not_keep_the_explanation_from_going_on() {
     assert!(function(&explanation, "add").executed);
     assert_eq!(variable(&explanation, "x").protection, Protection::Locks);
 }
+
+#[test]
+fn what_is_declared_in_one_line_shares_its_remarks() {
+    let text = "
+mutex m;
+int x, y, z;
+
+void add() {
+    lock(m);
+    x++;
+    y++;
+    unlock(m);
+    z = 1;
+}
+
+run add() || add();
+";
+    let explanation = explained(text);
+    let line = &explanation.lines[2];
+    assert_eq!(line.remarks, ["x, y: protected by m", "z: unprotected"]);
+    let options = Options {
+        colour: false,
+        ascii: false,
+    };
+    let drawn = render(&explanation, &options);
+    let remark = "int x, y, z;  // x, y: protected by m; z: unprotected\n";
+    assert!(drawn.contains(remark), "{drawn}");
+    // The write to `z` is a transaction of its own, the rest is another one.
+    for line in [
+        "  ┌  R      6      lock(m);\n",
+        "  ┌● N     10      z = 1;\n",
+    ] {
+        assert!(drawn.contains(line), "{line}{drawn}");
+    }
+}

@@ -36,6 +36,14 @@ fn arrays() {
         "index out of bounds: the reference does not refer into an array",
     );
     fails("p = new int[3]; p[3] = 1;", message);
+    fails(
+        "p = new int[0]; p[0] = 1;",
+        "index out of bounds: there is no element 0, the array is empty",
+    );
+    fails(
+        "p = new int[1]; p[1] = 1;",
+        "index out of bounds: there is no element 1, only 0",
+    );
 }
 
 #[test]

@@ -217,7 +217,7 @@ fn references_move_within_their_array() {
     behave(&[
         (
             "struct One { int x[1]; }; One ones[2];\nvoid main() {\nint* p = &ones[0].x[0];\np[1] = 3; }",
-            &["4: index out of bounds: there is no element 1, only 0 to 0"],
+            &["4: index out of bounds: there is no element 1, only 0"],
             2,
         ),
         (

@@ -1,5 +1,6 @@
 //! Running the searches that a strategy consists of.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -102,22 +103,33 @@ pub(super) fn verdict_of(run: &Outcome) -> json::Verdict {
     }
 }
 
-/// Why a search proves nothing, if it does not.
-pub(super) fn reason_of(run: &Outcome) -> Option<String> {
-    match run.verdict {
-        Verdict::Inconclusive(reason) => Some(explain(reason)),
-        _ => None,
-    }
-}
-
-/// A reason in words that users of the language know.
-pub(crate) fn explain(reason: Inconclusive) -> String {
-    match reason {
+/// Why a search proves nothing, if it does not, in words that users of the language know.
+pub(crate) fn reason_of(run: &Outcome) -> Option<String> {
+    let Verdict::Inconclusive(reason) = run.verdict else {
+        return None;
+    };
+    Some(match reason {
         Inconclusive::Vacuous => {
-            "vacuous: every execution was cut by an `assume`, so nothing was checked to its end"
-                .into()
+            let executions = match sees_every_end(run) {
+                true => "every execution",
+                false => "every execution that was seen to its end",
+            };
+            format!(
+                "vacuous: {executions} was cut by an `assume`, so nothing was checked to its end"
+            )
         }
         other => other.to_string(),
+    })
+}
+
+/// Whether a complete search has seen every way in which executions end. One that does not
+/// preserve deadlocks may have missed those that end in one, or that wait for
+/// a thread that has failed; all others it has seen.
+fn sees_every_end(run: &Outcome) -> bool {
+    match &run.deadlocks {
+        None => true,
+        Some(Deadlocks::Excluded) => run.statistics.faults_not_asked == 0,
+        Some(Deadlocks::Possible(_)) => false,
     }
 }
 
@@ -162,14 +174,15 @@ pub(super) fn explore(
     }
 
     let violations = runs.iter().flat_map(|run| &run.violations);
-    let mut stories: Vec<_> = violations
-        .map(|violation| {
-            (
-                tell::kind(violation),
-                tell::story(runner.machine(), violation),
-            )
-        })
-        .collect();
+    let patience = runner.patience();
+    let mut stories = Vec::new();
+    for violation in violations {
+        let told = tell::story(runner.machine(), violation, &patience);
+        if !told.in_brief.is_empty() {
+            terminal.warning(&hurried(&told.in_brief, told.story.steps.len()));
+        }
+        stories.push((tell::kind(violation), told.story));
+    }
     // Only a search that has seen everything knows what is never reached.
     let complete = runs[0].cut.is_none() && (args.all || stories.is_empty());
     let mut unreached = Vec::new();
@@ -201,6 +214,16 @@ fn answer(outcome: &Outcome, args: &Check) -> DeadlockAnswer {
     }
 }
 
+/// What is left out of a story because the time was over, and how to see it.
+fn hurried(in_brief: &Range<usize>, steps: usize) -> String {
+    format!(
+        "the time was over: of steps {} to {} of {steps}, only who moves where is told \
+         (--trace FILE keeps the schedule, `raddle replay FILE` tells everything)",
+        in_brief.start + 1,
+        in_brief.end,
+    )
+}
+
 fn unreached_goals(machine: &Machine, program: &Arc<Program>) -> Vec<(ViolationKind, Story)> {
     let narrator = Narrator::new(machine.clone());
     let goals = machine.unreached_goals().into_iter();
@@ -230,6 +253,15 @@ impl Runner<'_> {
         let asked = properties(&self.args.asked.property);
         Machine::new(Arc::clone(self.program), granularity)
             .with_disciplines(asked.contains(Property::Discipline))
+    }
+
+    /// For telling what was found.
+    fn patience(&self) -> tell::Patience {
+        let deadline = self
+            .args
+            .timeout
+            .and_then(|time| self.started.checked_add(time));
+        tell::Patience::new(deadline, Arc::clone(&self.cancel))
     }
 
     /// Searches with a reduction for violations of the properties.

@@ -10,7 +10,7 @@ use raddle_report::json;
 
 use super::agreement::{Answers, Finding, Question};
 use crate::args::{Compare, goals_wanted, properties};
-use crate::check::explain;
+use crate::check::reason_of;
 use crate::progress::ProgressLine;
 use crate::terminal::Terminal;
 use crate::{memory, reduction};
@@ -73,6 +73,9 @@ pub(super) fn run(
         .collect_all()
         .timeout(args.timeout)
         .cancel(Arc::clone(cancel));
+    if let Some(workers) = args.workers {
+        search = search.workers(workers);
+    }
     if let Some(states) = args.limits.max_states {
         search = search.max_states(states);
     }
@@ -106,11 +109,7 @@ pub(super) fn run(
             Verdict::Violated => json::Verdict::Violation,
             Verdict::Inconclusive(_) => json::Verdict::Inconclusive,
         },
-        reason: match (outcome.verdict, outcome.cut) {
-            (Verdict::Inconclusive(reason), _) => Some(explain(reason)),
-            (_, Some(limit)) => Some(limit.to_string()),
-            _ => None,
-        },
+        reason: reason_of(&outcome).or_else(|| outcome.cut.map(|limit| limit.to_string())),
         statistics: outcome.statistics,
         answers: Answers {
             preserves: checked.minus(checked.minus(preserves)),

@@ -240,3 +240,52 @@ void main() {
          warning: never reached: <stdin>:6:9: x = 3;\n"
     );
 }
+
+#[test]
+fn what_a_deadlock_waits_for_is_true_of_blocks_and_readers() {
+    let waits = |globals: &str, body: &str, text: &str| {
+        let program = format!("{globals} void a() {{ {body} }} run a();");
+        let said = raddle_reading(&["check", "-"], &program).exits(1);
+        let remark = format!("╰─ {text}\n");
+        assert!(said.stdout.contains(&remark), "{remark}{}", said.stdout);
+    };
+    let itself = "which the atomic block has taken itself";
+    waits(
+        "mutex m;",
+        "atomic { lock(m); lock(m); }",
+        &format!("waits for m, {itself}"),
+    );
+    waits(
+        "rwlock l;",
+        "atomic { read_lock(l); write_lock(l); }",
+        &format!("waits for l, {itself}"),
+    );
+    waits(
+        "rwlock l;",
+        "read_lock(l); write_lock(l);",
+        "waits for l, read by a",
+    );
+    waits(
+        "mutex m; int x;",
+        "atomic { lock(m); await(x == 1); }",
+        "waits for x to change",
+    );
+    waits(
+        "mutex m;",
+        "atomic { lock(m); await(false); }",
+        "waits for ever",
+    );
+    waits(
+        "chan<int, 1> c;",
+        "send(c, 4); atomic { int n = recv(c); await(n == 3); }",
+        "waits for c to change",
+    );
+}
+
+#[test]
+fn an_assumption_that_nobody_passes_is_not_called_unreached() {
+    let program = "int x; void main() { x = 1; assume(x == 2); x = 3; }";
+    raddle_reading(&["check", "-"], program)
+        .exits(3)
+        .complains(&["never passed: ", "never reached: "]);
+}

@@ -158,3 +158,26 @@ fn deadlocks_that_are_excluded_are_said_to_be() {
         .exits(0)
         .says(&["verified; deadlock excluded\n"]);
 }
+
+#[test]
+fn several_workers_count_the_same() {
+    let program = "int x; void w() { for (int i = 0; i < 4; i++) x++; } run w()[3];";
+    let counts = |workers: &str| {
+        let options = [
+            "--reduction",
+            "full,cartesian,transactions",
+            "--format",
+            "json",
+        ];
+        let arguments = [&["compare", "-", "--workers", workers], &options[..]].concat();
+        let report = raddle_reading(&arguments, program).exits(0).json();
+        let rows = report["files"][0]["rows"].as_array().expect("rows").clone();
+        let count = |row: &serde_json::Value| {
+            ["states", "transitions", "interior_states"].map(|what| row[what].clone())
+        };
+        rows.iter().map(count).collect::<Vec<_>>()
+    };
+    let alone = counts("1");
+    assert_eq!(alone.len(), 3);
+    assert_eq!(alone, counts("2"));
+}

@@ -71,6 +71,42 @@ fn a_vacuous_program_is_not_verified() {
 }
 
 #[test]
+fn transactions_call_only_what_they_have_seen_vacuous() {
+    // Whoever gets both locks is cut; the deadlock is in no transaction.
+    let program = "mutex a, b; int x;
+        void one() { lock(a); lock(b); x = 1; assume(x == 2); unlock(b); unlock(a); }
+        void two() { lock(b); lock(a); x = 1; assume(x == 2); unlock(a); unlock(b); }
+        run one() || two();";
+    check(&["--reduction", "transactions"], program)
+        .exits(3)
+        .says(&["vacuous: every execution that was seen to its end was cut by an `assume`"]);
+    check(&[], program).exits(1).says(&[
+        "deadlock: 2 threads wait for ever",
+        "every execution that was seen to its end was cut",
+    ]);
+    // Here the order of locks excludes it.
+    let ordered = "mutex a, b; int x;
+        void one() { lock(a); lock(b); x = 1; assume(x == 2); unlock(b); unlock(a); }
+        run one() || one();";
+    check(&["--reduction", "transactions"], ordered)
+        .exits(3)
+        .says(&["vacuous: every execution was cut by an `assume`"]);
+}
+
+#[test]
+fn more_threads_than_can_be_kept_are_inconclusive() {
+    let program = "int go; void waits() { await(go == 1); }
+        void main() { atomic { for (int i = 0; i < 4096; i++) { spawn waits(); } } }";
+    let reason = "some execution has more than 4096 threads at a time";
+    check(&[], program)
+        .exits(3)
+        .says(&["inconclusive: ", reason]);
+    raddle_reading(&["run", "-"], program)
+        .exits(0)
+        .says(&["stopped: more than 4096 threads at a time"]);
+}
+
+#[test]
 fn ends_that_were_cut_are_counted() {
     let program = "void main() { int n = choose(1..3); assume(n != 2); }";
     check(&["--reduction", "full"], program)

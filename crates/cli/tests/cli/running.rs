@@ -74,3 +74,11 @@ fn very_many_alternatives_are_no_burden() {
         .exits(0)
         .says(&["all threads have ended"]);
 }
+
+#[test]
+fn a_broken_discipline_is_a_violation() {
+    let program = "mutex m; int x guarded_by m; void a() { x = 1; } run a() || a();";
+    raddle_reading(&["run", "-", "--seed", "1"], program)
+        .exits(1)
+        .says(&["1 steps, violation"]);
+}

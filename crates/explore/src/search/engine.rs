@@ -21,7 +21,8 @@ pub(super) struct Engine<'r, St, W> {
     pub(super) monitor: Monitor<'r>,
     pub(super) findings: Findings,
     pub(super) statistics: Statistics,
-    /// The limit that cut the search. A search that is cut in depth goes on elsewhere.
+    /// The limit that cut the search. A search that is cut in depth, or where a state is too
+    /// large, goes on elsewhere.
     pub(super) cut: Option<Limit>,
     pub(super) stopped: bool,
     /// The node that is being expanded.
@@ -331,7 +332,13 @@ impl<S: System, St: States, W: Worklist> Visitor<S> for Expansion<'_, '_, S, St,
     }
 
     fn fault(&mut self, system: &mut S, path: &[Move], fault: &Fault) -> bool {
-        let property = property_of(fault.kind);
+        let property = match property_of(fault.kind) {
+            Ok(property) => property,
+            Err(limit) => {
+                self.engine.cut.get_or_insert(limit);
+                return false;
+            }
+        };
         if !self.checks(property) {
             self.engine.statistics.faults_not_asked += u64::from(self.engine.visit.first);
             return true;

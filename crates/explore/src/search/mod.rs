@@ -279,7 +279,8 @@ impl<'a> Search<'a> {
             }
             // What was found is real, but can not be told: it will be found again.
             engine.findings = Findings::default();
-            if engine.cut.is_some() {
+            // One that was cut but not stopped, in depth for one, has learned all the same.
+            if engine.stopped {
                 break;
             }
             engine = engine.start_again(new_worklist());

@@ -60,7 +60,8 @@ pub enum Verdict {
 pub enum Inconclusive {
     /// It was cut.
     Cut(Limit),
-    /// Every execution was cut by an assumption.
+    /// Every execution that was seen to its end was cut by an assumption. A reduction that does
+    /// not preserve deadlocks may have missed some that end in one.
     Vacuous,
     /// The reduction does not preserve these of the properties that were asked for.
     NotPreserved(PropertySet),
@@ -70,7 +71,9 @@ impl fmt::Display for Inconclusive {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Cut(limit) => limit.fmt(f),
-            Self::Vacuous => f.write_str("every execution was cut by an assumption"),
+            Self::Vacuous => {
+                f.write_str("every execution that was seen to its end was cut by an assumption")
+            }
             Self::NotPreserved(properties) => {
                 write!(f, "the reduction does not preserve: {properties}")
             }
@@ -93,11 +96,14 @@ pub enum Limit {
     Cancelled,
     /// The store could take no more states.
     StoreFull,
+    /// There are states that are larger than the system can keep, in this way.
+    Capacity(&'static str),
 }
 
 impl fmt::Display for Limit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::Capacity(what) => return write!(f, "some execution has {what}"),
             Self::States => "the limit on states was reached",
             Self::Depth => "the limit on depth was reached",
             Self::Memory => "the limit on memory was reached",
@@ -150,7 +156,9 @@ impl Violation {
     #[must_use]
     pub fn property(&self) -> Property {
         match &self.cause {
-            Cause::Fault { fault, .. } => property_of(fault.kind),
+            Cause::Fault { fault, .. } => {
+                property_of(fault.kind).expect("what only cuts the search is no violation")
+            }
             Cause::Invariant { .. } => Property::Invariant,
             Cause::Deadlock { .. } => Property::Deadlock,
             Cause::Race(_) => Property::Race,
@@ -190,14 +198,15 @@ impl Violation {
     }
 }
 
-/// The property that a fault violates.
-pub(super) fn property_of(kind: FaultKind) -> Property {
-    match kind {
+/// The property that a fault violates, or the limit that it meets.
+pub(super) fn property_of(kind: FaultKind) -> Result<Property, Limit> {
+    Ok(match kind {
         FaultKind::Assertion => Property::Assertion,
         FaultKind::Runtime => Property::Runtime,
         FaultKind::Invariant => Property::Invariant,
         FaultKind::Discipline => Property::Discipline,
-    }
+        FaultKind::Capacity(what) => return Err(Limit::Capacity(what)),
+    })
 }
 
 /// What a search did, in numbers.

@@ -1,5 +1,7 @@
 //! What can go wrong at run time.
 
+use raddle_explore::FaultKind;
+
 /// A runtime error. Small and copied freely; the words for it are made only when it is
 /// reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +29,18 @@ pub(crate) enum Trouble {
     ThreadNumber,
 }
 
+impl Trouble {
+    /// Whose fault it is. How many threads and objects there are at a time depends on what the
+    /// other threads have done so far.
+    pub(crate) fn kind(self) -> FaultKind {
+        match self {
+            Self::TooManyThreads => FaultKind::Capacity("more than 4096 threads at a time"),
+            Self::TooManyObjects => FaultKind::Capacity("more than 65535 heap objects at a time"),
+            _ => FaultKind::Runtime,
+        }
+    }
+}
+
 /// How deep calls may nest.
 pub(crate) const MAX_CALLS: usize = 256;
 /// How many loop iterations and calls of local code one step may make.
@@ -42,6 +56,14 @@ impl std::fmt::Display for Trouble {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match *self {
             Self::DivisionByZero => write!(f, "division by zero"),
+            Self::OutOfBounds { index, length: 0 } => write!(
+                f,
+                "index out of bounds: there is no element {index}, the array is empty"
+            ),
+            Self::OutOfBounds { index, length: 1 } => write!(
+                f,
+                "index out of bounds: there is no element {index}, only 0"
+            ),
             Self::OutOfBounds { index, length } => write!(
                 f,
                 "index out of bounds: there is no element {index}, only 0 to {}",
@@ -80,5 +102,21 @@ impl std::fmt::Display for Trouble {
             ),
             Self::ThreadNumber => write!(f, "the number of the new thread does not fit in an int"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_that_others_can_fill_are_told_with_their_numbers() {
+        for trouble in [Trouble::TooManyThreads, Trouble::TooManyObjects] {
+            let FaultKind::Capacity(what) = trouble.kind() else {
+                panic!("{trouble:?} is a limit");
+            };
+            assert_eq!(what, trouble.to_string());
+        }
+        assert_eq!(Trouble::TooManyChildren.kind(), FaultKind::Runtime);
     }
 }

@@ -1,6 +1,6 @@
 //! From what was seen to an [`Explanation`] in terms of the source.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use raddle_explore::lock_order::{Deadlocks, PossibleDeadlock};
 use raddle_explore::movers::{Knowledge, Protection as Inferred};
@@ -67,19 +67,39 @@ fn lines(program: &Program, log: &Log, variables: &[Variable]) -> Vec<Line> {
     for line in &mut lines {
         line.steps.sort_by_key(|step| step.column);
     }
+    let mut remarks: BTreeMap<u32, Vec<(&str, String)>> = BTreeMap::new();
     for global in &program.hir.globals {
         let at = source.line_column(global.span.start);
         let parts: Vec<&Variable> = (variables.iter())
             .filter(|variable| is_part(&variable.name, &global.name))
             .collect();
-        if let (Some(line), Some(remark)) =
-            (lines.get_mut(at.line as usize - 1), in_one_word(&parts))
+        if let (Some(line), Some(remark)) = (lines.get(at.line as usize - 1), in_one_word(&parts))
             && global.discipline.is_none()
         {
-            line.remarks.push(format!("{}: {remark}", global.name));
+            remarks
+                .entry(line.number)
+                .or_default()
+                .push((&global.name, remark));
         }
     }
+    for (number, remarks) in remarks {
+        lines[number as usize - 1].remarks = by_remark(&remarks);
+    }
     lines
+}
+
+/// The remarks about the globals of one line, each once, with all names that it is about.
+fn by_remark(remarks: &[(&str, String)]) -> Vec<String> {
+    let mut groups: Vec<(Vec<&str>, &str)> = Vec::new();
+    for (name, remark) in remarks {
+        match groups.iter_mut().find(|(_, same)| same == remark) {
+            Some((names, _)) => names.push(name),
+            None => groups.push((vec![name], remark)),
+        }
+    }
+    (groups.into_iter())
+        .map(|(names, remark)| format!("{}: {remark}", names.join(", ")))
+        .collect()
 }
 
 /// Whether a variable is a global, or a part of it.

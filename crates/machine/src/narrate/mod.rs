@@ -113,7 +113,7 @@ impl Narrator {
     pub fn possible(&mut self) -> Vec<Move> {
         let mut moves = Vec::new();
         self.for_each_alternative(|step_move, step| {
-            if step.status.makes_its_accesses() {
+            if matches!(step.status, Status::Moved | Status::Failed(_)) {
                 moves.push(step_move);
             }
         });
@@ -198,6 +198,16 @@ impl Narrator {
 
     /// Takes a step.
     pub fn step(&mut self, step_move: Move) -> Told {
+        self.take(step_move, true)
+    }
+
+    /// Takes a step, and tells only who moves where. To find out what it does, which variables have
+    /// other values then and which locks the thread holds takes as long as there are variables.
+    pub fn step_in_brief(&mut self, step_move: Move) -> Told {
+        self.take(step_move, false)
+    }
+
+    fn take(&mut self, step_move: Move, with_values: bool) -> Told {
         let thread = step_move.thread;
         if thread.index() >= self.state.threads.len() {
             return Told::Impossible;
@@ -216,22 +226,21 @@ impl Narrator {
             |access| access.place,
         );
         self.name_new_threads(&step.after);
-        let action = self.action(step_move, place, &step);
-        let before = self.values();
+        let action = match with_values {
+            true => self.action(step_move, place, &step),
+            false => "moves".to_owned(),
+        };
+        let before = with_values.then(|| self.values());
         let lane = self.lanes[thread.index()];
         self.state = step.after;
         self.name_new_objects();
-        let mut changes = changes(&before, &self.values());
-        // Its own variables need no name before them; those of a new thread are no news.
-        let own = format!("{}: ", self.names.threads[thread.index()]);
-        changes.retain_mut(|change| {
-            if let Some(name) = change.name.strip_prefix(&own) {
-                change.name = name.to_owned();
-                return true;
-            }
-            change.shared
-        });
-        let holds = self.holds(thread.index());
+        let (changes, holds) = match before {
+            None => (Vec::new(), Vec::new()),
+            Some(before) => (
+                self.changes_since(&before, thread),
+                self.holds(thread.index()),
+            ),
+        };
         let at = self.statement_spot(place);
         self.rename();
         let event = Event {
@@ -245,6 +254,21 @@ impl Narrator {
             None => Told::Moved(event),
             Some(fault) => Told::Failed(event, fault),
         }
+    }
+
+    /// What a step of a thread has changed.
+    fn changes_since(&self, before: &[Shown], thread: ThreadId) -> Vec<Change> {
+        let mut changes = changes(before, &self.values());
+        // Its own variables need no name before them; those of a new thread are no news.
+        let own = format!("{}: ", self.names.threads[thread.index()]);
+        changes.retain_mut(|change| {
+            if let Some(name) = change.name.strip_prefix(&own) {
+                change.name = name.to_owned();
+                return true;
+            }
+            change.shared
+        });
+        changes
     }
 
     fn name_new_threads(&mut self, after: &State) {

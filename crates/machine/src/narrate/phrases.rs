@@ -10,6 +10,7 @@ use super::{Narrator, reference_of};
 use crate::exclusive::NOWHERE;
 use crate::op::Op;
 use crate::state::{Phase, State};
+use crate::word;
 
 impl Narrator {
     pub(super) fn action(&self, step_move: Move, place: Place, step: &Step<State>) -> String {
@@ -179,6 +180,29 @@ impl Narrator {
         }
     }
 
+    /// Who keeps others from taking a lock; nothing if the location is no lock.
+    fn holder_of(&self, reference: i64) -> Option<String> {
+        let program = self.machine.program();
+        let cell = program.cell_of(&self.state, reference)?;
+        let leaf = program.leaf_at(&self.state, &self.names, cell)?;
+        if !matches!(leaf.ty, Type::Mutex { .. } | Type::RwLock) {
+            return None;
+        }
+        let slots = program.hir.slots(leaf.ty) as usize;
+        let words = &self.state.words[leaf.offset..leaf.offset + slots];
+        let readers: Vec<&str> = (0..self.state.threads.len())
+            .filter(|thread| self.state.read_holds(*thread).contains(&reference))
+            .map(|thread| self.names.threads[thread].as_str())
+            .collect();
+        Some(match words[0] == word::NULL {
+            true if !readers.is_empty() => format!("read by {}", readers.join(", ")),
+            // Nobody has it, and still the thread waits: it is in the midst of an atomic block,
+            // which as a whole can not happen.
+            true => "which the atomic block has taken itself".into(),
+            false => program.show(&self.state, &self.names, leaf.ty, words),
+        })
+    }
+
     fn waits_for(&self, step: &Step<State>) -> String {
         let program = self.machine.program();
         let Some(last) = step.footprint.last() else {
@@ -186,15 +210,14 @@ impl Narrator {
         };
         let reference = reference_of(last);
         let name = program.name_of(&self.state, &self.names, reference);
-        let holder = program.cell_of(&self.state, reference).and_then(|cell| {
-            let leaf = program.leaf_at(&self.state, &self.names, cell)?;
-            let slots = program.hir.slots(leaf.ty) as usize;
-            let words = &self.state.words[leaf.offset..leaf.offset + slots];
-            let shown = program.show(&self.state, &self.names, leaf.ty, words);
-            matches!(leaf.ty, Type::Mutex { .. } | Type::RwLock).then_some(shown)
-        });
+        let holder = self.holder_of(reference);
         let held = holder.map_or(String::new(), |holder| format!(", {holder}"));
         match last.kind {
+            // An atomic block that was past its last access, and waits for what it has seen to
+            // be different.
+            AccessKind::Sync(_) if last.place != self.machine.stopped_at => {
+                self.waits_for_change(step)
+            }
             AccessKind::Sync(SyncOp::Resume) if step.footprint.len() == 1 => {
                 format!("waits to be notified on {name}")
             }
@@ -207,16 +230,31 @@ impl Narrator {
             AccessKind::Sync(SyncOp::Receive) => format!("waits for a message on {name}"),
             AccessKind::Sync(SyncOp::Join) => format!("waits for {name} to end"),
             AccessKind::Sync(_) => format!("waits for {name}{held}"),
-            AccessKind::Plain | AccessKind::Atomic => {
-                let mut names: Vec<String> = Vec::new();
-                for access in &step.footprint {
-                    let name = program.name_of(&self.state, &self.names, reference_of(access));
-                    if !names.contains(&name) {
-                        names.push(name);
-                    }
-                }
-                format!("waits for {} to change", names.join(", "))
+            AccessKind::Plain | AccessKind::Atomic => self.waits_for_change(step),
+        }
+    }
+
+    /// What a step has read whose condition was false.
+    fn waits_for_change(&self, step: &Step<State>) -> String {
+        let program = self.machine.program();
+        // That an atomic block could take a lock, and has given it back, is not what it waits for.
+        let passed = |kind| {
+            use SyncOp::{Acquire, AcquireShared, Release, ReleaseShared};
+            matches!(
+                kind,
+                AccessKind::Sync(Acquire | AcquireShared | Release | ReleaseShared)
+            )
+        };
+        let mut names: Vec<String> = Vec::new();
+        for access in step.footprint.iter().filter(|access| !passed(access.kind)) {
+            let name = program.name_of(&self.state, &self.names, reference_of(access));
+            if !names.contains(&name) {
+                names.push(name);
             }
+        }
+        match names.as_slice() {
+            [] => "waits for ever".into(),
+            names => format!("waits for {} to change", names.join(", ")),
         }
     }
 }

@@ -66,7 +66,7 @@ const ASCII: Signs = Signs {
 ///     deadlocks: None,
 /// };
 /// let text = render(&explanation, &Options { colour: false, ascii: true });
-/// assert!(text.starts_with("bank.rad\n\n  + R      7      lock(m);\n"));
+/// assert!(text.starts_with("bank.rad\n\n  +  R      7      lock(m);\n"));
 /// ```
 #[must_use]
 pub fn render(explanation: &Explanation, options: &Options) -> String {
@@ -113,9 +113,9 @@ fn source_line(line: &Line, width: usize, signs: &Signs, palette: Palette) -> St
     let number = palette.paint(Role::Line, &format!("{:>4}", line.number));
     let source = palette.paint(Role::Source, &line.text);
     let mut text = format!("{margin}{number}  {source}");
-    for remark in &line.remarks {
+    if !line.remarks.is_empty() {
         text += "  ";
-        text += &palette.paint(Role::Faint, &format!("// {remark}"));
+        text += &palette.paint(Role::Faint, &format!("// {}", line.remarks.join("; ")));
     }
     let text = text.trim_end().to_owned();
     text + "\n"
@@ -136,8 +136,12 @@ fn letters(line: &Line) -> String {
     words.join(" ")
 }
 
-/// Where transactions begin and commit in a line.
-fn sign(steps: &[Step], signs: &Signs) -> char {
+/// Where transactions begin in a line, and where they commit: a column for each, since one step
+/// can do both.
+fn sign(steps: &[Step], signs: &Signs) -> String {
+    if steps.is_empty() {
+        return "  ".to_owned();
+    }
     let often = |of: fn(&Step) -> Often| {
         let all: Vec<Often> = steps.iter().map(of).collect();
         match () {
@@ -146,14 +150,17 @@ fn sign(steps: &[Step], signs: &Signs) -> char {
             () => Often::Never,
         }
     };
-    match (often(|step| step.commits), often(|step| step.begins)) {
-        _ if steps.is_empty() => ' ',
-        (Often::Always, _) => signs.commits,
-        (Often::Sometimes, _) => signs.may_commit,
-        (_, Often::Always) => signs.begins,
-        (_, Often::Sometimes) => signs.may_begin,
-        (Often::Never, Often::Never) => signs.inside,
-    }
+    let begins = match often(|step| step.begins) {
+        Often::Always => signs.begins,
+        Often::Sometimes => signs.may_begin,
+        Often::Never => signs.inside,
+    };
+    let commits = match often(|step| step.commits) {
+        Often::Always => signs.commits,
+        Often::Sometimes => signs.may_commit,
+        Often::Never => ' ',
+    };
+    format!("{begins}{commits}")
 }
 
 fn legend(signs: &Signs) -> String {

@@ -62,7 +62,7 @@ impl Oracle {
                     }
                     Status::Moved => {}
                     Status::Failed(fault) => {
-                        let property = outcome::property_of(fault.kind);
+                        let property = outcome::property_of(fault.kind).expect("a violation");
                         let name = (property, vec![(0, fault.place.0)]);
                         self.note(name, length + 1, switches);
                     }
