@@ -73,7 +73,9 @@ fn name_after(trace: &Trace, earlier: usize, sum: u128) -> u128 {
 
 fn finish(step: Move, number: u32, after: u128) -> ClassHash {
     let name = name(step.thread, number);
-    ClassHash(mix(mix(name ^ (u128::from(step.choice) << 64)).wrapping_add(after)))
+    ClassHash(mix(
+        mix(name ^ (u128::from(step.choice) << 64)).wrapping_add(after)
+    ))
 }
 
 fn name(thread: ThreadId, number: u32) -> u128 {

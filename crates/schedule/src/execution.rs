@@ -148,6 +148,9 @@ pub trait Execution {
     /// What a thread of this execution can do next.
     fn status(&self, thread: ThreadId) -> Status;
 
+    /// How many alternatives the next step of an enabled thread has; at least 1.
+    fn alternatives(&self, thread: ThreadId) -> u32;
+
     /// Lets an enabled thread make its next step, up to where its following step is known, and
     /// says what it did. An alternative that the step does not have is an error of the caller, but may
     /// come from a schedule that was written by hand; the first one is then taken.

@@ -54,7 +54,10 @@ pub enum Coverage {
 
 /// The thread that goes on if nothing else is asked for: the same one while it can, which preempts
 /// nobody, then the first one that can.
-pub(crate) fn default_thread<X: Execution>(execution: &X, last: Option<ThreadId>) -> Option<ThreadId> {
+pub(crate) fn default_thread<X: Execution>(
+    execution: &X,
+    last: Option<ThreadId>,
+) -> Option<ThreadId> {
     let can_move = |thread: &ThreadId| execution.status(*thread) == Status::Enabled;
     last.filter(can_move)
         .or_else(|| execution.threads().iter().copied().find(can_move))

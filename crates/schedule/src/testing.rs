@@ -15,9 +15,7 @@
 //! assert_eq!((coverage, executions), (Ok(Coverage::All), 4));
 //! ```
 
-use crate::execution::{
-    Access, Diverged, Execution, Location, Mode, Move, Status, Step, ThreadId,
-};
+use crate::execution::{Access, Diverged, Execution, Location, Mode, Move, Status, Step, ThreadId};
 use crate::trace::{Cut, Trace};
 
 /// One operation. Variables are numbers; each is used in one way: as data, as a mutex,
@@ -251,7 +249,11 @@ impl Toy {
                 Op::Unlock(x) | Op::WriteUnlock(x) => touch(Location(x), Mode::Write, 0),
                 Op::TryLock(x) | Op::TryWriteLock(x) => {
                     let (x, held) = at(x);
-                    let taken = if matches!(op, Op::TryLock(_)) { 1 } else { WRITER };
+                    let taken = if matches!(op, Op::TryLock(_)) {
+                        1
+                    } else {
+                        WRITER
+                    };
                     if held == 0 {
                         touch(x, Mode::Write, taken);
                     } else {
@@ -353,6 +355,18 @@ impl Execution for Toy {
         }
     }
 
+    fn alternatives(&self, thread: ThreadId) -> u32 {
+        let mut step = Step::default();
+        let value = |x: Location| self.values[x.index()];
+        self.effect(
+            thread.index(),
+            self.pending(thread.index()),
+            value,
+            &mut step,
+        );
+        step.alternatives
+    }
+
     fn step(&mut self, next: Move, step: &mut Step) -> Result<(), Diverged> {
         let thread = next.thread.index();
         let pending = self.pending(thread);
@@ -422,8 +436,7 @@ impl Execution for Toy {
             Some(pending) => *pending,
             None => self.pending(index),
         };
-        let value =
-            |x: Location| trace.value_at(x, cut).unwrap_or(self.values[x.index()]);
+        let value = |x: Location| trace.value_at(x, cut).unwrap_or(self.values[x.index()]);
         self.effect(index, pending, value, step)
     }
 }

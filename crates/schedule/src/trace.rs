@@ -428,7 +428,9 @@ impl Trace {
         let Some(event) = known(event) else {
             return;
         };
-        let (earlier, last) = self.clocks.split_at_mut((self.events.len() - 1) * self.width);
+        let (earlier, last) = self
+            .clocks
+            .split_at_mut((self.events.len() - 1) * self.width);
         if event + 1 == self.events.len() {
             return;
         }

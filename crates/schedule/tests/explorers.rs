@@ -4,9 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use raddle_schedule::explorers::{Algorithm1, Algorithm2, Dfs, Iterative, Optimal};
+use raddle_schedule::explorers::{
+    Algorithm1, Algorithm2, Dfs, Iterative, Optimal, Pct, Random, Replay,
+};
 use raddle_schedule::testing::{Op, Op::*, Toy};
-use raddle_schedule::{ClassHash, Coverage, Explorer, Trace, class_of};
+use raddle_schedule::{ClassHash, Coverage, Explorer, Move, ThreadId, Trace, class_of};
 
 type Outcome = (Vec<Vec<u64>>, bool);
 
@@ -83,11 +85,14 @@ fn one_reader_writer_lock() {
 }
 
 /// A generator of random numbers, good enough for programs.
-struct Random(u64);
+struct Numbers(u64);
 
-impl Random {
+impl Numbers {
     fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         let mut x = self.0;
         x ^= x >> 33;
         x = x.wrapping_mul(0xff51_afd7_ed55_8ccd);
@@ -96,7 +101,7 @@ impl Random {
     }
 }
 
-fn random_op(random: &mut Random, kinds: u64) -> Vec<Op> {
+fn random_op(random: &mut Numbers, kinds: u64) -> Vec<Op> {
     let x = random.below(2) as u32;
     let value = 1 + random.below(2);
     match random.below(kinds) {
@@ -108,7 +113,12 @@ fn random_op(random: &mut Random, kinds: u64) -> Vec<Op> {
         5 => vec![TryLock(2 + x), Unless(1, 2), Write(x, value), Unlock(2 + x)],
         6 => vec![ReadLock(4), Read(x), ReadUnlock(4)],
         7 => vec![WriteLock(4), Write(x, value), WriteUnlock(4)],
-        8 => vec![TryWriteLock(4), Unless(1, 2), Write(x, value), WriteUnlock(4)],
+        8 => vec![
+            TryWriteLock(4),
+            Unless(1, 2),
+            Write(x, value),
+            WriteUnlock(4),
+        ],
         9 => vec![TryReadLock(4), Unless(1, 2), Read(x), ReadUnlock(4)],
         10 => vec![Read(x), Unless(1, 1), Write(1 - x, 2)],
         11 => vec![Choose(2), Unless(1, 1), Write(x, value)],
@@ -124,20 +134,25 @@ fn random_op(random: &mut Random, kinds: u64) -> Vec<Op> {
 }
 
 fn random_program(seed: u64, kinds: u64) -> Vec<Vec<Op>> {
-    let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let mut random = Numbers(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     random.below(2);
     let threads = 2 + random.below(2);
     (0..threads)
         .map(|_| {
             let ops = 1 + random.below(if threads == 2 { 3 } else { 2 });
-            (0..ops).flat_map(|_| random_op(&mut random, kinds)).collect()
+            (0..ops)
+                .flat_map(|_| random_op(&mut random, kinds))
+                .collect()
         })
         .collect()
 }
 
 #[test]
 fn random_programs() {
-    let count = std::env::var("RADDLE_TEST_PROGRAMS").ok().and_then(|n| n.parse().ok()).unwrap_or(3000);
+    let count = std::env::var("RADDLE_TEST_PROGRAMS")
+        .ok()
+        .and_then(|n| n.parse().ok())
+        .unwrap_or(3000);
     let mut looked_at = 0;
     for seed in 0..count {
         let kinds = [3, 6, 11, 13, 16, 21][seed as usize % 6];
@@ -146,12 +161,22 @@ fn random_programs() {
         let mut optimal = Optimal::default();
         let (_, reduced) = explore(&mut optimal, &threads);
         let (coverage, naive) = explore(&mut Dfs::default(), &threads);
-        if coverage != Coverage::All { continue; }
+        if coverage != Coverage::All {
+            continue;
+        }
         looked_at += 1;
         let twice = reduced.classes.values().filter(|&&n| n > 1).count();
-        if reduced.outcomes != naive.outcomes || !reduced.classes.keys().eq(naive.classes.keys()) || twice > 0 || optimal.redundant > 0 {
-            panic!("seed {seed}: {program:#?}\noptimal {} classes of {}, {twice} twice, {} redundant",
-                reduced.classes.len(), naive.classes.len(), optimal.redundant);
+        if reduced.outcomes != naive.outcomes
+            || !reduced.classes.keys().eq(naive.classes.keys())
+            || twice > 0
+            || optimal.redundant > 0
+        {
+            panic!(
+                "seed {seed}: {program:#?}\noptimal {} classes of {}, {twice} twice, {} redundant",
+                reduced.classes.len(),
+                naive.classes.len(),
+                optimal.redundant
+            );
         }
     }
     assert!(looked_at * 2 > count, "{looked_at}");
@@ -159,31 +184,99 @@ fn random_programs() {
 
 #[test]
 fn random_programs_within_bounds() {
-    let count = std::env::var("RADDLE_TEST_PROGRAMS").ok().and_then(|n| n.parse().ok()).unwrap_or(600);
+    let count = std::env::var("RADDLE_TEST_PROGRAMS")
+        .ok()
+        .and_then(|n| n.parse().ok())
+        .unwrap_or(600);
     for seed in 0..count {
         let kinds = [3, 6, 11, 13, 16, 21][seed as usize % 6];
         let program = random_program(seed, kinds);
         let threads: Vec<&[Op]> = program.iter().map(Vec::as_slice).collect();
         let (coverage, all) = explore(&mut Dfs::default(), &threads);
-        if coverage != Coverage::All { continue; }
+        if coverage != Coverage::All {
+            continue;
+        }
         for bound in 0..=4 {
             let (coverage, naive) = explore(&mut Dfs { bound: Some(bound) }, &threads);
             let (coverage1, first) = explore(&mut Algorithm1 { bound, states: 0 }, &threads);
             let (coverage2, second) = explore(&mut Algorithm2 { bound }, &threads);
             let (coverage3, iterated) = explore(&mut Iterative { bound: Some(bound) }, &threads);
             for (name, seen) in [("1", &first), ("2", &second), ("iterative", &iterated)] {
-                assert!(seen.classes.values().all(|&times| times == 1), "seed {seed}, {name}");
-                assert!(seen.classes.keys().eq(naive.classes.keys()),
-                    "seed {seed}, bound {bound}, {name}: {} of {}, {program:?}", seen.classes.len(), naive.classes.len());
+                assert!(
+                    seen.classes.values().all(|&times| times == 1),
+                    "seed {seed}, {name}"
+                );
+                assert!(
+                    seen.classes.keys().eq(naive.classes.keys()),
+                    "seed {seed}, bound {bound}, {name}: {} of {}, {program:?}",
+                    seen.classes.len(),
+                    naive.classes.len()
+                );
                 assert_eq!(seen.outcomes, naive.outcomes, "seed {seed}, {name}");
             }
             assert_eq!(coverage2, coverage3);
             let complete = naive.classes.len() == all.classes.len();
-            if coverage2 == Coverage::All || coverage == Coverage::All { assert!(complete); }
+            if coverage2 == Coverage::All || coverage == Coverage::All {
+                assert!(complete);
+            }
             let _ = coverage1;
         }
         let (coverage, iterated) = explore(&mut Iterative::default(), &threads);
         assert_eq!(coverage, Coverage::All);
-        assert!(iterated.classes.keys().eq(all.classes.keys()), "seed {seed}");
+        assert!(
+            iterated.classes.keys().eq(all.classes.keys()),
+            "seed {seed}"
+        );
     }
+}
+
+/// Random schedules find only what is there, and with time all of it.
+#[test]
+fn random_schedules() {
+    let increments: &[Op] = &[Read(0), Write(0, 1), Choose(2), Read(0)];
+    let threads: &[&[Op]] = &[increments, &[Write(0, 2), Read(0)]];
+    let (_, naive) = explore(&mut Dfs::default(), threads);
+    let (coverage, uniform) = explore(&mut Random { seed: 1 }, threads);
+    assert_eq!(coverage, Coverage::Some);
+    assert!(uniform.classes.keys().eq(naive.classes.keys()));
+    let (_, pct) = explore(&mut Pct { seed: 1, depth: 3 }, threads);
+    assert!(pct.classes.keys().eq(naive.classes.keys()));
+    let (_, shallow) = explore(&mut Pct { seed: 1, depth: 1 }, threads);
+    // Without changes of priority there is one order of the threads or the other.
+    assert_eq!(shallow.classes.len(), 4);
+    let again = explore(&mut Random { seed: 1 }, threads).1;
+    assert_eq!(uniform, again);
+}
+
+#[test]
+fn a_schedule_is_replayed() {
+    let threads: &[&[Op]] = &[&[Write(0, 1)], &[Read(0)]];
+    let reader_first = Move {
+        thread: ThreadId(1),
+        choice: 0,
+    };
+    let (_, seen) = explore(
+        &mut Replay {
+            schedule: vec![reader_first],
+        },
+        threads,
+    );
+    assert_eq!(
+        seen.outcomes.into_iter().collect::<Vec<_>>(),
+        [(vec![vec![], vec![0]], false)]
+    );
+    let unknown = Move {
+        thread: ThreadId(7),
+        choice: 0,
+    };
+    let mut replay = Replay {
+        schedule: vec![reader_first, unknown],
+    };
+    let diverged = replay.explore(&mut Toy::new(threads), &mut |_: &mut Toy, _: &Trace| {
+        ControlFlow::Continue(())
+    });
+    assert_eq!(
+        diverged.unwrap_err().expected,
+        "thread 7 makes step 2 of the schedule"
+    );
 }

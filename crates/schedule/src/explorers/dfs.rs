@@ -50,7 +50,8 @@ impl Explorer for Dfs {
                 trace.push(next, &step);
                 if next.choice == 0 {
                     let others = (1..step.alternatives).rev();
-                    node.left.extend(others.map(|choice| Move { choice, ..next }));
+                    node.left
+                        .extend(others.map(|choice| Move { choice, ..next }));
                 }
                 let preemptions = node.preemptions_after(next);
                 let node = self.node(execution, Some(next.thread), preemptions, &mut cut_off);
@@ -100,7 +101,10 @@ impl Dfs {
         };
         for thread in execution.threads().iter().copied().filter(can_move) {
             let next = Move { thread, choice: 0 };
-            if self.bound.is_none_or(|bound| node.preemptions_after(next) <= bound) {
+            if self
+                .bound
+                .is_none_or(|bound| node.preemptions_after(next) <= bound)
+            {
                 node.left.push(next);
             } else {
                 *cut_off = true;
@@ -108,7 +112,11 @@ impl Dfs {
         }
         // The last one is tried first: whoever is running, or the first.
         node.left.reverse();
-        if let Some(position) = node.left.iter().position(|next| Some(next.thread) == node.running) {
+        if let Some(position) = node
+            .left
+            .iter()
+            .position(|next| Some(next.thread) == node.running)
+        {
             let next = node.left.remove(position);
             node.left.push(next);
         }

@@ -45,7 +45,9 @@ impl<'a, X: Execution> Prefix<'a, X> {
             execution,
             trace,
             lanes: vec![Vec::new(); trace.lanes()],
-            hashes: (0..trace.len()).map(|event| event_hash(trace, event)).collect(),
+            hashes: (0..trace.len())
+                .map(|event| event_hash(trace, event))
+                .collect(),
             cut: Cut::default(),
             state: ClassHash::default(),
             step: Step::default(),
@@ -114,7 +116,11 @@ impl<'a, X: Execution> Prefix<'a, X> {
     }
 
     /// All successors.
-    pub(super) fn successors(&mut self, bounds: &mut ContextBounds, successors: &mut Vec<Successor>) {
+    pub(super) fn successors(
+        &mut self,
+        bounds: &mut ContextBounds,
+        successors: &mut Vec<Successor>,
+    ) {
         for index in 0..self.execution.threads().len() {
             let thread = self.execution.threads()[index];
             if !self.is_enabled(thread) {
@@ -156,7 +162,11 @@ impl ContextBounds {
     /// ```
     ///
     /// The recursion is as deep as the trace is long, so its stack is a vector.
-    pub(super) fn of_step<X: Execution>(&mut self, prefix: &mut Prefix<'_, X>, thread: ThreadId) -> u32 {
+    pub(super) fn of_step<X: Execution>(
+        &mut self,
+        prefix: &mut Prefix<'_, X>,
+        thread: ThreadId,
+    ) -> u32 {
         if let Some(bound) = self.get(prefix, thread) {
             return bound;
         }

@@ -153,13 +153,8 @@ impl<X: Execution> Search<'_, X> {
             let mut inherited = Vec::new();
             for &sleeping in &earlier[event].sleep {
                 let number = cut.count(sleeping.thread);
-                self.execution.foresee(
-                    &self.trace,
-                    &cut,
-                    sleeping.thread,
-                    number,
-                    &mut self.step,
-                );
+                self.execution
+                    .foresee(&self.trace, &cut, sleeping.thread, number, &mut self.step);
                 let moved = &self.trace.events()[event];
                 let independent = moved.thread() != sleeping.thread
                     && !moved.last_resort
@@ -276,7 +271,10 @@ impl<X: Execution> Search<'_, X> {
             stable_locations,
             ..
         } = &mut self.nodes[first];
-        wakeup_tree.insert(&self.trace, self.race.sequence(&self.trace, first), *stable_locations);
+        wakeup_tree.insert(
+            &self.trace,
+            self.race.sequence(&self.trace, first),
+            *stable_locations,
+        );
     }
 }
-

@@ -98,7 +98,12 @@ impl Race {
     }
 
     /// Finds the events that do not depend on the first one, and whether the second could happen after them.
-    pub(super) fn separate(&mut self, trace: &Trace, first: usize, execution: &mut impl Execution) -> bool {
+    pub(super) fn separate(
+        &mut self,
+        trace: &Trace,
+        first: usize,
+        execution: &mut impl Execution,
+    ) -> bool {
         self.prefix(trace, first);
         self.cut.clone_from(&self.before);
         for (event, known) in trace.events().iter().enumerate().skip(first) {
@@ -190,7 +195,10 @@ impl Race {
             .map(|event| Element {
                 step: trace.events()[event].step,
                 event: Some(event),
-                touches: trace.accesses(event).map(|access| (access.location, access.mode)).collect(),
+                touches: trace
+                    .accesses(event)
+                    .map(|access| (access.location, access.mode))
+                    .collect(),
                 after: Vec::new(),
             })
             .collect();
@@ -206,7 +214,12 @@ impl Race {
         sequence.push(Element {
             step: self.last,
             event: None,
-            touches: self.step.accesses.iter().map(|access| (access.location, access.mode)).collect(),
+            touches: self
+                .step
+                .accesses
+                .iter()
+                .map(|access| (access.location, access.mode))
+                .collect(),
             after,
         });
         sequence
@@ -231,10 +244,14 @@ impl Race {
                 })
                 .unwrap_or(first);
             return trace.events()[event].step == begun
-                && trace.clock(event).iter().enumerate().all(|(thread, &count)| {
-                    let thread = thread_id(thread);
-                    thread == begun.thread || count <= self.before.count(thread)
-                });
+                && trace
+                    .clock(event)
+                    .iter()
+                    .enumerate()
+                    .all(|(thread, &count)| {
+                        let thread = thread_id(thread);
+                        thread == begun.thread || count <= self.before.count(thread)
+                    });
         }
         if begun.thread == self.last.thread {
             return begun == self.last && !self.last_comes_after_some(trace, first);
@@ -255,7 +272,8 @@ impl Race {
     fn last_comes_after_some(&self, trace: &Trace, first: usize) -> bool {
         (first..trace.len()).any(|event| {
             self.cut.contains(&trace.events()[event])
-                && (conflict(trace, event, &self.step) || self.thread_knows_in_sequence(trace, event))
+                && (conflict(trace, event, &self.step)
+                    || self.thread_knows_in_sequence(trace, event))
         })
     }
 

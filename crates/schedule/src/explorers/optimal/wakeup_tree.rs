@@ -80,13 +80,15 @@ impl Branch {
                 .all(|element| self.is_independent_of(element, stable));
         };
         let element = &sequence[position];
-        let comes_first = sequence[..position].iter().all(|earlier| match earlier.event {
-            Some(earlier) => match element.event {
-                Some(event) => !trace.happens_before(earlier, event),
-                None => !element.after.contains(&earlier),
-            },
-            None => false,
-        });
+        let comes_first = sequence[..position]
+            .iter()
+            .all(|earlier| match earlier.event {
+                Some(earlier) => match element.event {
+                    Some(event) => !trace.happens_before(earlier, event),
+                    None => !element.after.contains(&earlier),
+                },
+                None => false,
+            });
         let is_initial = element.step == self.step && comes_first;
         if is_initial {
             sequence.remove(position);

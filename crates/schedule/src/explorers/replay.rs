@@ -1,0 +1,60 @@
+//! One given schedule.
+
+use crate::execution::{Diverged, Execution, Move, Status, Step};
+use crate::explorer::{Coverage, Explorer, Visitor, default_thread};
+use crate::trace::Trace;
+
+/// Runs one execution: the moves that are given, then each thread as long as it can.
+#[derive(Clone, Debug)]
+pub struct Replay {
+    /// The moves.
+    pub schedule: Vec<Move>,
+}
+
+impl Explorer for Replay {
+    fn explore<X: Execution>(
+        &mut self,
+        execution: &mut X,
+        visitor: &mut impl Visitor<X>,
+    ) -> Result<Coverage, Diverged> {
+        let mut trace = Trace::new();
+        let mut step = Step::default();
+        execution.restart();
+        loop {
+            let next = match self.schedule.get(trace.len()) {
+                Some(&next) => {
+                    let known = execution.threads().contains(&next.thread);
+                    if !known || execution.status(next.thread) != Status::Enabled {
+                        return Err(Diverged {
+                            expected: format!(
+                                "thread {} makes step {} of the schedule",
+                                next.thread.0,
+                                trace.len() + 1
+                            ),
+                            found: if known {
+                                "it can't move there".to_owned()
+                            } else {
+                                "there is no such thread".to_owned()
+                            },
+                        });
+                    }
+                    next
+                }
+                None => {
+                    let last = trace.events().last().map(|event| event.thread());
+                    match default_thread(execution, last) {
+                        Some(thread) => Move { thread, choice: 0 },
+                        None => break,
+                    }
+                }
+            };
+            execution.step(next, &mut step)?;
+            trace.push(next, &step);
+            if visitor.pulse().is_break() {
+                return Ok(Coverage::Some);
+            }
+        }
+        let _ = visitor.ended(execution, &trace);
+        Ok(Coverage::Some)
+    }
+}
