@@ -133,6 +133,12 @@ fn random_op(random: &mut Numbers, kinds: u64) -> Vec<Op> {
     }
 }
 
+/// How many programs to try: more, if `RADDLE_TEST_PROGRAMS` says so.
+fn programs(usual: u64) -> u64 {
+    let wanted = std::env::var("RADDLE_TEST_PROGRAMS");
+    wanted.ok().and_then(|n| n.parse().ok()).unwrap_or(usual)
+}
+
 fn random_program(seed: u64, kinds: u64) -> Vec<Vec<Op>> {
     let mut random = Numbers(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     random.below(2);
@@ -149,10 +155,7 @@ fn random_program(seed: u64, kinds: u64) -> Vec<Vec<Op>> {
 
 #[test]
 fn random_programs() {
-    let count = std::env::var("RADDLE_TEST_PROGRAMS")
-        .ok()
-        .and_then(|n| n.parse().ok())
-        .unwrap_or(3000);
+    let count = programs(3000);
     let mut looked_at = 0;
     for seed in 0..count {
         let kinds = [3, 6, 11, 13, 16, 21][seed as usize % 6];
@@ -184,10 +187,7 @@ fn random_programs() {
 
 #[test]
 fn random_programs_within_bounds() {
-    let count = std::env::var("RADDLE_TEST_PROGRAMS")
-        .ok()
-        .and_then(|n| n.parse().ok())
-        .unwrap_or(600);
+    let count = programs(600);
     for seed in 0..count {
         let kinds = [3, 6, 11, 13, 16, 21][seed as usize % 6];
         let program = random_program(seed, kinds);
@@ -279,4 +279,59 @@ fn a_schedule_is_replayed() {
         diverged.unwrap_err().expected,
         "thread 7 makes step 2 of the schedule"
     );
+}
+
+/// Programs that naive search is too slow for: two algorithms that have nothing in common but the
+/// trace run the same classes.
+#[test]
+fn larger_random_programs() {
+    for seed in 0..programs(300) {
+        let kinds = [3, 6, 11, 13, 16, 21][seed as usize % 6];
+        let mut program = random_program(seed * 3 + 1_000_000, kinds);
+        program.extend(random_program(seed * 3 + 2_000_000, kinds));
+        program.truncate(4);
+        if let Some(difference) = difference(&program) {
+            let (program, difference) = shrink(program, difference);
+            panic!("seed {seed}: {difference}\n{program:?}");
+        }
+    }
+}
+
+/// How the optimal search differs from the iterative one, if it does.
+fn difference(program: &[Vec<Op>]) -> Option<String> {
+    let threads: Vec<&[Op]> = program.iter().map(Vec::as_slice).collect();
+    let mut optimal = Optimal::default();
+    let (coverage, once) = explore(&mut optimal, &threads);
+    if coverage != Coverage::All {
+        return None;
+    }
+    let (coverage, iterated) = explore(&mut Iterative::default(), &threads);
+    let same = once == iterated && coverage == Coverage::All && optimal.redundant == 0;
+    (!same).then(|| {
+        format!(
+            "{} executions of {} classes, {} redundant, against {} of {}, {coverage:?}",
+            once.executions,
+            once.classes.len(),
+            optimal.redundant,
+            iterated.executions,
+            iterated.classes.len(),
+        )
+    })
+}
+
+/// A program without what does not matter.
+fn shrink(mut program: Vec<Vec<Op>>, mut last: String) -> (Vec<Vec<Op>>, String) {
+    'again: loop {
+        for thread in 0..program.len() {
+            for op in 0..program[thread].len() {
+                let mut smaller = program.clone();
+                smaller[thread].remove(op);
+                if let Some(found) = difference(&smaller) {
+                    (program, last) = (smaller, found);
+                    continue 'again;
+                }
+            }
+        }
+        return (program, last);
+    }
 }

@@ -172,9 +172,12 @@ impl<X: Execution> Search<'_, X> {
         }
     }
 
-    /// Reverses the races whose second event is new.
+    /// Reverses the races of the execution. A race of two events that were there before is another one now if the
+    /// new events, those from `begin` on, do not all come after its first event: they are then part of its sequence.
     fn reverse_races(&mut self, begin: usize) {
-        for event in begin..self.trace.len() {
+        self.race.begin_with(&self.trace, begin);
+        for event in 0..self.trace.len() {
+            self.race.is_new = event >= begin;
             self.take_alternatives(event);
             let thread = self.trace.events()[event].thread();
             let accesses = self.trace.accesses(event).count();
@@ -183,6 +186,7 @@ impl<X: Execution> Search<'_, X> {
                 self.reverse_races_of(thread);
             }
         }
+        self.race.is_new = true;
         let threads = self.execution.threads().to_vec();
         for thread in threads {
             if self.execution.status(thread) == Status::Blocked {
@@ -207,7 +211,7 @@ impl<X: Execution> Search<'_, X> {
     /// Has the other alternatives of an event run.
     fn take_alternatives(&mut self, event: usize) {
         let taken = self.trace.events()[event];
-        if taken.alternatives <= 1 {
+        if taken.alternatives <= 1 || !self.race.is_to_be_reversed(&self.trace, event) {
             return;
         }
         self.race.second = Second::Event { event, access: 0 };
@@ -235,7 +239,9 @@ impl<X: Execution> Search<'_, X> {
             let mut reversed = false;
             for candidate in 0..candidates {
                 let first = self.race.firsts[candidate];
-                if !self.race.is_immediate(&self.trace, first) {
+                if !self.race.is_immediate(&self.trace, first)
+                    || !self.race.is_to_be_reversed(&self.trace, first)
+                {
                     reversed = true;
                     continue;
                 }

@@ -21,6 +21,10 @@ pub(super) enum Second {
 #[derive(Debug)]
 pub(super) struct Race {
     pub(super) second: Second,
+    /// Whether the second event is a new one.
+    pub(super) is_new: bool,
+    /// How many events of each thread all new events come after.
+    known_to_new: Vec<u32>,
     /// The events that the second one may race with.
     pub(super) firsts: Vec<usize>,
     /// The events before the first one.
@@ -40,6 +44,8 @@ impl Default for Race {
                 event: 0,
                 access: 0,
             },
+            is_new: true,
+            known_to_new: Vec::new(),
             firsts: Vec::new(),
             before: Cut::default(),
             cut: Cut::default(),
@@ -50,6 +56,23 @@ impl Default for Race {
 }
 
 impl Race {
+    /// Begins with a new execution, whose events from `begin` on are new.
+    pub(super) fn begin_with(&mut self, trace: &Trace, begin: usize) {
+        self.known_to_new.clear();
+        self.known_to_new.resize(trace.lanes(), u32::MAX);
+        for event in begin..trace.len() {
+            for (known, &count) in self.known_to_new.iter_mut().zip(trace.clock(event)) {
+                *known = (*known).min(count);
+            }
+        }
+    }
+
+    /// Whether the sequence that reverses a race with this first event is another one than in earlier executions.
+    pub(super) fn is_to_be_reversed(&self, trace: &Trace, first: usize) -> bool {
+        let event = &trace.events()[first];
+        self.is_new || self.known_to_new[event.thread().index()] <= event.number
+    }
+
     /// Collects the events of a block that the access comes after, counting blocks backwards, that the
     /// thread does not know of otherwise.
     pub(super) fn candidates(&mut self, trace: &Trace, position: usize) -> usize {
