@@ -1,0 +1,490 @@
+//! [`State`]: an execution under way.
+
+use raddle_schedule::{Access, Location, Step, ThreadId};
+
+use super::clocks::Clocks;
+use super::counts::Counts;
+use super::effect::{Effect, Values, effect, enabled};
+use super::failure::Failure;
+use super::objects::{Channel, Id, Kind, Known, Objects};
+use super::operation::Operation;
+use super::panics::Panic;
+use super::spin::progresses;
+use super::statics::Copies;
+use super::thread::{Announced, Names, Thread};
+use super::{Place, here};
+
+/// What an execution is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    Running,
+    /// It is over or was given up: its threads unwind, and nothing that they do matters.
+    Teardown,
+}
+
+/// A step that was made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Made {
+    pub(crate) thread: ThreadId,
+    pub(crate) operation: Operation,
+    pub(crate) place: Place,
+    pub(crate) choice: u32,
+    pub(crate) alternatives: u32,
+    pub(crate) result: u64,
+    /// Where its accesses begin.
+    pub(crate) first_access: usize,
+}
+
+/// An execution, and what its runtime knows from earlier ones.
+pub(crate) struct State {
+    pub(crate) phase: Phase,
+    /// No other execution in this process has the same.
+    pub(crate) generation: u64,
+    pub(crate) current: ThreadId,
+    pub(crate) objects: Objects,
+    threads: Vec<Thread>,
+    pub(crate) started: Vec<ThreadId>,
+    /// Who sleeps where, by thread.
+    sleepers: Vec<(Location, ThreadId)>,
+    pub(crate) made: Vec<Made>,
+    pub(crate) accesses: Vec<Access>,
+    pub(crate) panics: Vec<Panic>,
+    pub(crate) failure: Option<Failure>,
+    /// How many steps in a row were a last resort and changed nothing.
+    pub(crate) idle: u32,
+    pub(crate) copies: Copies,
+    pub(crate) clocks: Clocks,
+    pub(crate) counts: Counts,
+    /// What the current thread did to the location of the step that it has just made, after it.
+    pub(crate) corrected: Option<(Location, u64)>,
+
+    names: Names,
+    pub(crate) settings: Settings,
+    /// The first operation with a weaker ordering than sequential consistency.
+    pub(crate) weak_ordering: Option<Place>,
+    /// Whether something was learned that should have been known from the beginning.
+    pub(crate) learned: bool,
+    /// How many fibers were left behind while they unwound.
+    pub(crate) stuck_unwinding: u32,
+}
+
+/// What can be set about executions.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Settings {
+    pub(crate) max_steps: usize,
+    pub(crate) spin_limit: u32,
+    pub(crate) timeouts: bool,
+    pub(crate) spurious_wakeups: u32,
+    pub(crate) weak_failures: bool,
+    pub(crate) leaks: bool,
+}
+
+/// An object was used where it cannot be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Misuse {
+    /// It belongs to another execution.
+    Stale(Kind),
+}
+
+impl Misuse {
+    pub(crate) fn panic(self) -> ! {
+        match self {
+            Self::Stale(kind) => panic!(
+                "raddle: this {} was used in an earlier execution already; create it inside \
+                 the closure that is checked, so that each execution has its own",
+                kind.word()
+            ),
+        }
+    }
+}
+
+impl Values for Objects {
+    fn value(&self, at: Location) -> u64 {
+        self.value(at)
+    }
+
+    fn channel(&self, number: u32) -> &Channel {
+        &self.channels[number as usize]
+    }
+}
+
+impl State {
+    pub(crate) fn new(settings: Settings) -> Self {
+        Self {
+            phase: Phase::Teardown,
+            generation: 0,
+            current: ThreadId::MAIN,
+            objects: Objects::default(),
+            threads: Vec::new(),
+            started: Vec::new(),
+            sleepers: Vec::new(),
+            made: Vec::new(),
+            accesses: Vec::new(),
+            panics: Vec::new(),
+            failure: None,
+            idle: 0,
+            copies: Copies::default(),
+            clocks: Clocks::default(),
+            counts: Counts::default(),
+            corrected: None,
+            names: Names::default(),
+            settings,
+            weak_ordering: None,
+            learned: false,
+            stuck_unwinding: 0,
+        }
+    }
+
+    /// Begins an execution: the main thread is about to begin.
+    pub(crate) fn begin(&mut self, generation: u64) {
+        self.phase = Phase::Running;
+        self.generation = generation;
+        self.current = ThreadId::MAIN;
+        self.objects.clear();
+        for index in 0..self.started.len() {
+            let thread = self.started[index];
+            self.threads[thread.index()].reset();
+        }
+        self.started.clear();
+        self.sleepers.clear();
+        self.made.clear();
+        self.accesses.clear();
+        self.panics.clear();
+        self.failure = None;
+        self.idle = 0;
+        self.corrected = None;
+        self.clocks.begin();
+        self.counts.begin();
+        self.prepare(ThreadId::MAIN);
+        self.start(ThreadId::MAIN, here(), None);
+    }
+
+    pub(crate) fn thread(&self, id: ThreadId) -> &Thread {
+        &self.threads[id.index()]
+    }
+
+    pub(crate) fn thread_mut(&mut self, id: ThreadId) -> &mut Thread {
+        &mut self.threads[id.index()]
+    }
+
+    /// Makes a thread that is not started yet.
+    fn prepare(&mut self, id: ThreadId) {
+        if self.threads.len() <= id.index() {
+            self.threads.resize_with(id.index() + 1, Thread::default);
+        }
+        let end = self.objects.add(Kind::End, 0);
+        let thread = &mut self.threads[id.index()];
+        thread.reset();
+        thread.end = Some(end);
+    }
+
+    /// Gives the current thread's next child its id.
+    pub(crate) fn new_child(&mut self) -> ThreadId {
+        let parent = self.current;
+        let thread = self.thread_mut(parent);
+        let child = thread.children;
+        thread.children += 1;
+        let id = self.names.of_child(parent, child);
+        self.prepare(id);
+        id
+    }
+
+    fn start(&mut self, id: ThreadId, place: Place, by: Option<(ThreadId, u32)>) {
+        self.started.push(id);
+        self.clocks.start(id, by.map(|by| by.0));
+        let thread = self.thread_mut(id);
+        thread.started = true;
+        thread.announce(Operation::Begin, place);
+        if let Some(announced) = thread.announced.last_mut() {
+            announced.woken_by = by;
+        }
+    }
+
+    /// The location of an object, which is a new one if it has none yet.
+    pub(crate) fn locate(
+        &mut self,
+        id: &Id,
+        kind: Kind,
+        value: impl FnOnce() -> u64,
+    ) -> Result<Location, Misuse> {
+        match id.number(self.generation) {
+            Known::Number(number) => Ok(Location(number)),
+            Known::New => {
+                let location = self.objects.add(kind, value());
+                id.set(self.generation, location.0);
+                Ok(location)
+            }
+            // An object that outlives its execution may still be dropped.
+            Known::Stale if self.phase != Phase::Running => Ok(self.objects.add(kind, value())),
+            Known::Stale => Err(Misuse::Stale(kind)),
+        }
+    }
+
+    /// The value of an object now, if it was used.
+    pub(crate) fn peek(&self, id: &Id) -> Option<u64> {
+        match id.number(self.generation) {
+            Known::Number(number) => Some(self.objects.value(Location(number))),
+            Known::New | Known::Stale => None,
+        }
+    }
+
+    /// The end of a thread.
+    pub(crate) fn end_of(&self, id: ThreadId) -> Location {
+        self.thread(id)
+            .end
+            .expect("a thread has its end from its beginning")
+    }
+
+    /// The token for parking of a thread.
+    pub(crate) fn token_of(&mut self, id: ThreadId) -> Location {
+        match self.thread(id).token {
+            Some(token) => token,
+            None => {
+                let token = self.objects.add(Kind::Token, 0);
+                self.thread_mut(id).token = Some(token);
+                token
+            }
+        }
+    }
+
+    /// Whether the next operation of a thread is possible, spinning aside.
+    fn ready(&self, thread: &Thread, next: &Announced) -> bool {
+        !thread.asleep && enabled(&next.operation, &self.objects)
+    }
+
+    /// Whether what a spinning thread watches is still the same.
+    fn in_vain(&self, thread: &Thread, next: &Announced) -> bool {
+        next.spins
+            && thread
+                .watched(next)
+                .iter()
+                .all(|&(at, seen)| self.objects.value(at) == seen)
+    }
+
+    /// Whether a thread can make its next step, and whether it can do so only because no
+    /// other thread can make one.
+    pub(crate) fn can_move(&self, id: ThreadId) -> (bool, bool) {
+        let thread = self.thread(id);
+        let Some(next) = thread.next() else {
+            return (false, false);
+        };
+        if !self.ready(thread, next) {
+            (false, false)
+        } else if self.in_vain(thread, next) {
+            (!self.someone_can_move(), true)
+        } else {
+            (true, false)
+        }
+    }
+
+    fn someone_can_move(&self) -> bool {
+        self.started.iter().any(|&id| {
+            let thread = self.thread(id);
+            !thread.ended
+                && thread
+                    .next()
+                    .is_some_and(|next| self.ready(thread, next) && !self.in_vain(thread, next))
+        })
+    }
+
+    pub(crate) fn others_are_panicking(&self) -> bool {
+        self.stuck_unwinding > 0
+            || self
+                .started
+                .iter()
+                .any(|&id| id != self.current && self.thread(id).panicking)
+    }
+
+    /// Makes the next step of a thread, but for the code that comes after it. Returns whether the thread is to run on.
+    pub(crate) fn make(&mut self, id: ThreadId, choice: u32, step: &mut Step) -> bool {
+        step.clear();
+        let thread = &self.threads[id.index()];
+        let number = thread.steps;
+        let announced = thread.announced[number as usize];
+        let operation = announced.operation;
+        let in_vain = self.in_vain(thread, &announced);
+        let effect = effect(&operation, &self.objects, &mut |access| {
+            step.accesses.push(access);
+        });
+        debug_assert!(effect.enabled, "{operation:?} of {id:?} is blocked");
+        add_watched(step, thread.watched(&announced), &self.objects);
+        step.alternatives = effect.alternatives;
+        step.last_resort = in_vain;
+        let choice = if choice < effect.alternatives {
+            choice
+        } else {
+            0
+        };
+        self.current = id;
+
+        self.log(id, &announced, choice, effect, step);
+        let thread = &mut self.threads[id.index()];
+        thread.steps += 1;
+        thread.result = effect.result;
+        if let Operation::Choose { .. } = operation {
+            thread.result = u64::from(choice);
+        }
+        self.clocks
+            .synchronise(id, &operation, effect.result, &step.accesses);
+        let runs_on = self.follow_up(id, &announced, choice, effect, step);
+        self.clocks.tick(id);
+        runs_on
+    }
+
+    /// Writes down what a step does, and does it.
+    fn log(
+        &mut self,
+        id: ThreadId,
+        announced: &Announced,
+        choice: u32,
+        effect: Effect,
+        step: &Step,
+    ) {
+        self.made.push(Made {
+            thread: id,
+            operation: announced.operation,
+            place: announced.place,
+            choice,
+            alternatives: effect.alternatives,
+            result: effect.result,
+            first_access: self.accesses.len(),
+        });
+        let thread = &mut self.threads[id.index()];
+        let mut changed = false;
+        for &access in &step.accesses {
+            changed |= progresses(self.objects.kind(access.location), &access);
+            self.objects.set(access.location, access.after);
+            thread.touched.push((access.location, access.after));
+            self.accesses.push(access);
+        }
+        if changed {
+            self.idle = 0;
+        } else if step.last_resort {
+            self.idle += 1;
+        }
+    }
+
+    /// What a step does beyond changing values: to locks that are held, to threads that sleep.
+    fn follow_up(
+        &mut self,
+        id: ThreadId,
+        announced: &Announced,
+        choice: u32,
+        effect: Effect,
+        step: &mut Step,
+    ) -> bool {
+        let place = announced.place;
+        match announced.operation {
+            Operation::Lock { .. }
+            | Operation::TryLock { .. }
+            | Operation::ReadLock { .. }
+            | Operation::TryReadLock { .. }
+            | Operation::WriteLock { .. }
+            | Operation::TryWriteLock { .. } => {
+                if let (1, Some(lock)) = (effect.result, announced.operation.locks()) {
+                    self.thread_mut(id).remember_lock(lock, place);
+                }
+            }
+            Operation::Unlock { mutex: lock, .. }
+            | Operation::ReadUnlock { lock }
+            | Operation::WriteUnlock { lock, .. } => self.thread_mut(id).forget_lock(lock),
+            Operation::Spawn { child } => {
+                let number = self.thread(id).steps - 1;
+                self.start(child, place, Some((id, number)));
+                step.wakes.push(child);
+            }
+            Operation::End { .. } => self.thread_mut(id).ended = true,
+            Operation::Wait { condvar, mutex } => {
+                self.thread_mut(id).forget_lock(mutex);
+                self.fall_asleep(id, condvar, Operation::Lock { mutex }, place);
+                return false;
+            }
+            Operation::NotifyOne { condvar } => {
+                let sleeper = self.sleepers_at(condvar).nth(choice as usize);
+                if let Some(sleeper) = sleeper {
+                    self.wake(sleeper, id, step);
+                }
+            }
+            Operation::NotifyAll { condvar } => self.wake_all(condvar, id, step),
+            Operation::Arrive { barrier, .. } => {
+                if effect.result == 0 {
+                    self.fall_asleep(id, barrier, Operation::Resume, place);
+                    return false;
+                }
+                self.wake_all(barrier, id, step);
+            }
+            Operation::Send { channel, .. } => self.objects.make_room_in(channel),
+            _ => {}
+        }
+        true
+    }
+
+    fn fall_asleep(&mut self, id: ThreadId, at: Location, then: Operation, place: Place) {
+        let thread = self.thread_mut(id);
+        thread.asleep = true;
+        thread.announce(then, place);
+        let index = self.sleepers.partition_point(|&(_, other)| other < id);
+        self.sleepers.insert(index, (at, id));
+    }
+
+    fn sleepers_at(&self, at: Location) -> impl Iterator<Item = ThreadId> {
+        self.sleepers
+            .iter()
+            .filter(move |sleeper| sleeper.0 == at)
+            .map(|sleeper| sleeper.1)
+    }
+
+    /// Where a thread sleeps.
+    pub(crate) fn bed_of(&self, id: ThreadId) -> Option<Location> {
+        self.sleepers
+            .iter()
+            .find(|sleeper| sleeper.1 == id)
+            .map(|sleeper| sleeper.0)
+    }
+
+    fn wake_all(&mut self, at: Location, by: ThreadId, step: &mut Step) {
+        loop {
+            let sleeper = self.sleepers_at(at).next();
+            let Some(sleeper) = sleeper else { return };
+            if self.objects.kind(at) == Kind::Barrier {
+                self.clocks.wake(sleeper, by);
+            }
+            self.wake(sleeper, by, step);
+        }
+    }
+
+    fn wake(&mut self, sleeper: ThreadId, by: ThreadId, step: &mut Step) {
+        self.sleepers.retain(|&(_, thread)| thread != sleeper);
+        let number = self.thread(by).steps - 1;
+        let thread = self.thread_mut(sleeper);
+        thread.asleep = false;
+        if let Some(next) = thread.announced.last_mut() {
+            next.woken_by = Some((by, number));
+        }
+        step.wakes.push(sleeper);
+    }
+
+    /// Ends the execution with a failure, unless it has one already.
+    pub(crate) fn fail(&mut self, failure: Failure) {
+        self.failure.get_or_insert(failure);
+    }
+}
+
+/// A step of a spinning thread has looked at what the thread watches, to see that it has changed.
+pub(crate) fn add_watched(step: &mut Step, watched: &[(Location, u64)], values: &impl Values) {
+    for &(location, _) in watched {
+        if step
+            .accesses
+            .iter()
+            .all(|access| access.location != location)
+        {
+            let value = values.value(location);
+            step.accesses.push(Access {
+                location,
+                mode: raddle_schedule::Mode::Read,
+                before: value,
+                after: value,
+            });
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Runs a program by all schedules, through the same trait as the real explorers, and holds what steps
+//! do against what was foreseen of them.
+#![allow(dead_code)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
+
+use raddle::{FailureKind, Options, Program};
+use raddle_schedule::{Cut, Execution, Move, Status, Step, Trace};
+
+/// What all executions of a program came to.
+pub struct All<T> {
+    /// What the main thread returned.
+    pub outcomes: BTreeSet<T>,
+    /// What went wrong, how often.
+    pub failures: BTreeMap<String, u64>,
+    /// The messages, without repetition.
+    pub messages: BTreeSet<String>,
+    pub executions: u64,
+}
+
+/// Runs `body` by all schedules.
+pub fn all<T: Ord + Send + 'static>(body: impl Fn() -> T + Send + Sync + 'static) -> All<T> {
+    all_with(Options::default(), body)
+}
+
+pub fn all_with<T: Ord + Send + 'static>(
+    options: Options,
+    body: impl Fn() -> T + Send + Sync + 'static,
+) -> All<T> {
+    let outcomes = Arc::new(Mutex::new(BTreeSet::new()));
+    let record = outcomes.clone();
+    let body = move || {
+        let outcome = body();
+        record.lock().unwrap().insert(outcome);
+    };
+    let mut program = Program::new(Arc::new(body), &options);
+    let mut failures = BTreeMap::new();
+    let mut messages = BTreeSet::new();
+    let mut executions = 0;
+    let mut schedule: Vec<(Move, Vec<Move>)> = Vec::new();
+    loop {
+        executions += 1;
+        assert!(executions < 3_000_000, "too many executions");
+        let failure = run(&mut program, &mut schedule);
+        if program.learned() {
+            outcomes.lock().unwrap().clear();
+            failures.clear();
+            messages.clear();
+            schedule.clear();
+            continue;
+        }
+        if let Some(failure) = failure {
+            *failures.entry(name(failure.kind)).or_default() += 1;
+            messages.insert(failure.message);
+        }
+        while let Some((last, others)) = schedule.last_mut() {
+            if let Some(next) = others.pop() {
+                *last = next;
+                break;
+            }
+            schedule.pop();
+        }
+        if schedule.is_empty() {
+            break;
+        }
+    }
+    drop(program);
+    let outcomes = std::mem::take(&mut *outcomes.lock().unwrap());
+    All {
+        outcomes,
+        failures,
+        messages,
+        executions,
+    }
+}
+
+fn name(kind: FailureKind) -> String {
+    format!("{kind:?}")
+}
+
+fn run(program: &mut Program, schedule: &mut Vec<(Move, Vec<Move>)>) -> Option<raddle::Failure> {
+    program.restart();
+    let (mut step, mut foreseen) = (Step::default(), Step::default());
+    let mut trace = Trace::new();
+    let mut cut = Cut::default();
+    for depth in 0.. {
+        let mut enabled: Vec<Move> = Vec::new();
+        for &thread in program.threads() {
+            if program.status(thread) == Status::Enabled {
+                enabled.push(Move { thread, choice: 0 });
+            }
+        }
+        if depth == schedule.len() {
+            enabled.reverse();
+            let Some(next) = enabled.pop() else { break };
+            schedule.push((next, enabled));
+        }
+        let next = schedule[depth].0;
+        let number = trace.count(next.thread);
+        let possible = program.foresee(&trace, &cut, next.thread, number, &mut foreseen);
+        program.step(next, &mut step).expect("the same again");
+        assert!(possible || step.last_resort, "{next:?} was not foreseen");
+        if program.failure().is_none() {
+            // A step may be corrected by the code after it, so only the shape is compared.
+            let shape = |step: &Step| -> Vec<_> {
+                let accesses = step.accesses.iter();
+                accesses.map(|a| (a.location, a.mode, a.before)).collect()
+            };
+            assert_eq!(shape(&foreseen), shape(&step), "{next:?}");
+            assert_eq!(foreseen.alternatives, step.alternatives);
+        }
+        if next.choice == 0 && depth + 1 == schedule.len() {
+            let thread = next.thread;
+            let others = (1..step.alternatives).map(|choice| Move { thread, choice });
+            schedule[depth].1.extend(others.rev());
+        }
+        trace.push(next, &step);
+        cut.set(next.thread, number + 1);
+        commutes(program, &trace, &cut, &step);
+    }
+    program.finish()
+}
+
+/// If the last two steps touch nothing in common, the last one would have been the same before the other.
+fn commutes(program: &mut Program, trace: &Trace, cut: &Cut, step: &Step) {
+    let [.., before, last] = trace.events() else {
+        return;
+    };
+    let (first, second) = (trace.len() - 2, trace.len() - 1);
+    if step.last_resort || trace.happens_before(first, second) || program.failure().is_some() {
+        return;
+    }
+    let mut without = cut.clone();
+    without.set(before.thread(), before.number);
+    without.set(last.thread(), last.number);
+    let mut foreseen = Step::default();
+    let thread = last.thread();
+    let possible = program.foresee(trace, &without, thread, last.number, &mut foreseen);
+    assert!(possible, "{last:?} depends on {before:?}");
+    for (one, other) in foreseen.accesses.iter().zip(&step.accesses) {
+        assert_eq!((one.location, one.mode), (other.location, other.mode));
+    }
+}
