@@ -209,15 +209,16 @@ impl Checker {
             Some(schedule) => {
                 let moves = print::parse_schedule(schedule);
                 let moves = moves.unwrap_or_else(|error| panic!("raddle: {error}"));
-                explore::replay(&mut program, &moves)
+                explore::replay(&mut program, &moves, &options)
             }
             None => explore::explore(&mut program, &options),
         };
         let Explored {
             executions,
             failure,
-            complete,
+            coverage,
         } = explored;
+        let complete = coverage == Some(raddle_schedule::Coverage::All);
         match failure {
             None => Ok(Report {
                 executions,

@@ -165,6 +165,10 @@ impl Objects {
         Location(u32::try_from(self.entries.len() - 1).expect("too many locations"))
     }
 
+    pub(crate) fn location_count(&self) -> usize {
+        self.entries.len()
+    }
+
     pub(crate) fn value(&self, at: Location) -> u64 {
         self.entries[at.index()].value
     }

@@ -284,6 +284,14 @@ impl Execution for Program {
         }
     }
 
+    fn alternatives(&self, thread: ThreadId) -> u32 {
+        self.runtime.state.borrow().alternatives(thread)
+    }
+
+    fn location_count(&self) -> usize {
+        self.runtime.state.borrow().objects.location_count()
+    }
+
     fn step(&mut self, next: Move, step: &mut Step) -> Result<(), Diverged> {
         let id = next.thread;
         let (runs_on, begins) = {

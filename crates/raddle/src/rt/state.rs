@@ -277,6 +277,13 @@ impl State {
         }
     }
 
+    /// How many alternatives the next step of a thread has.
+    pub(crate) fn alternatives(&self, id: ThreadId) -> u32 {
+        self.thread(id).next().map_or(1, |next| {
+            effect(&next.operation, &self.objects, &mut |_| ()).alternatives
+        })
+    }
+
     fn someone_can_move(&self) -> bool {
         self.started.iter().any(|&id| {
             let thread = self.thread(id);
