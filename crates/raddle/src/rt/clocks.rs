@@ -75,6 +75,16 @@ struct OfCell {
     reads: Vec<Touch>,
 }
 
+/// Whether it was known that clocks are needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Need {
+    Known,
+    /// Now it is.
+    Learned,
+    /// It is known, but not since the beginning of this execution.
+    Late,
+}
+
 /// The clocks of an execution.
 #[derive(Debug, Default)]
 pub(crate) struct Clocks {
@@ -97,10 +107,15 @@ impl Clocks {
         self.cells.clear();
     }
 
-    /// Whether they are kept in this execution; if not, they will be from the next one on.
-    pub(crate) fn need(&mut self) -> bool {
-        self.needed = true;
-        self.active
+    /// They are needed. If they are not kept in this execution, they will be from the next one on.
+    pub(crate) fn need(&mut self) -> Need {
+        if self.active {
+            Need::Known
+        } else if std::mem::replace(&mut self.needed, true) {
+            Need::Late
+        } else {
+            Need::Learned
+        }
     }
 
     fn thread(&mut self, id: ThreadId) -> &mut OfThread {

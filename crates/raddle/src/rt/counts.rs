@@ -4,7 +4,7 @@
 //! content goes away quietly: nobody can see it. Where somebody does, that is remembered by the place where such
 //! references are made, and the exploration begins again, with steps.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use raddle_schedule::Location;
 
@@ -19,12 +19,20 @@ pub(crate) struct Counted {
     index: u32,
 }
 
+/// How the counts of references matter that are made at a place.
+#[derive(Clone, Copy, Debug, Default)]
+struct Matter {
+    /// When the content goes away, operations are made: who drops the last reference matters, and two
+    /// threads that drop theirs cannot change places.
+    content_operates: bool,
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     place: Place,
     alive: bool,
-    /// Its strong count, if that matters.
-    count: Option<Location>,
+    /// Its count, if that matters.
+    count: Option<(Location, Matter)>,
 }
 
 type Site = (&'static str, u32, u32);
@@ -37,7 +45,7 @@ fn site(place: Place) -> Site {
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
     /// Where references are made whose counts matter. Outlives executions.
-    matter: HashSet<Site>,
+    matter: HashMap<Site, Matter>,
     entries: Vec<Entry>,
     /// Those that were turned into pointers, by their address.
     raw: HashMap<usize, Counted>,
@@ -59,10 +67,14 @@ impl Counts {
 }
 
 impl State {
-    /// Something counted was made, with one reference.
-    pub(crate) fn add_counted(&mut self, place: Place) -> Counted {
-        let matters = !self.counts.matter.is_empty() && self.counts.matter.contains(&site(place));
-        let count = matters.then(|| self.objects.add(Kind::Count, 1));
+    /// Something counted was made, with this many strong references.
+    pub(crate) fn add_counted(&mut self, place: Place, strong: u64) -> Counted {
+        let matter = if self.counts.matter.is_empty() {
+            None
+        } else {
+            self.counts.matter.get(&site(place)).copied()
+        };
+        let count = matter.map(|matter| (self.objects.add(Kind::Count, strong), matter));
         self.counts.entries.push(Entry {
             place,
             alive: true,
@@ -81,21 +93,45 @@ impl State {
 
     /// The count of an allocation, if changing it is a step.
     pub(crate) fn count_of(&self, counted: Counted) -> Option<Location> {
-        self.entry(counted)?.count
+        Some(self.entry(counted)?.count?.0)
     }
 
-    /// Somebody looks at a count, or would see when the content goes away. Returns the count if its
-    /// changes are steps already.
+    /// The same, and whether dropping references does not commute.
+    pub(crate) fn count_to_drop(&self, counted: Counted) -> Option<(Location, bool)> {
+        let (count, matter) = self.entry(counted)?.count?;
+        Some((count, matter.content_operates))
+    }
+
+    /// Somebody looks at a count. Returns the count if its changes are steps already.
     pub(crate) fn count_matters(&mut self, counted: Counted) -> Option<Location> {
         let entry = *self.entry(counted)?;
         if entry.count.is_none() {
-            self.counts.matter.insert(site(entry.place));
+            self.counts.matter.entry(site(entry.place)).or_default();
             self.learned = true;
         }
-        entry.count
+        entry.count.map(|count| count.0)
     }
 
-    /// The last reference goes away, or the content is taken.
+    /// An operation is made while the content of an allocation goes away.
+    pub(super) fn content_operates(&mut self) {
+        let current = self.current;
+        for index in 0..self.thread(current).dropping.len() {
+            let counted = self.thread(current).dropping[index];
+            let Some(&entry) = self.entry(counted) else {
+                continue;
+            };
+            if !entry
+                .count
+                .is_some_and(|(_, matter)| matter.content_operates)
+            {
+                let matter = self.counts.matter.entry(site(entry.place)).or_default();
+                matter.content_operates = true;
+                self.learned = true;
+            }
+        }
+    }
+
+    /// The content of an allocation begins to go away, or was taken.
     pub(crate) fn remove_counted(&mut self, counted: Counted) {
         if counted.generation == self.generation {
             self.counts.entries[counted.index as usize].alive = false;

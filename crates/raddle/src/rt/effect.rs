@@ -6,7 +6,7 @@
 use raddle_schedule::{Access, Location, Mode};
 
 use super::objects::Channel;
-use super::operation::{Operation, channel, once, rw};
+use super::operation::{Operation, channel, count, once, rw};
 
 /// A state: the values of locations.
 pub(crate) trait Values {
@@ -129,6 +129,25 @@ pub(crate) fn effect(
             let old = values.value(at);
             access(at, Mode::Shared, old, old.wrapping_add(add));
             Effect::gives(old)
+        }
+
+        Operation::Upgrade { count } => {
+            let old = values.value(count);
+            if old & count::STRONG == 0 {
+                access(count, Mode::Read, old, old);
+            } else {
+                access(count, Mode::Write, old, old + 1);
+            }
+            Effect::gives(old & count::STRONG)
+        }
+        Operation::TakeOnly { count } => {
+            let old = values.value(count);
+            if old & count::STRONG == 1 {
+                access(count, Mode::Write, old, old - 1);
+            } else {
+                access(count, Mode::Read, old, old);
+            }
+            Effect::gives(old & count::STRONG)
         }
 
         // Odd while it is held; what is above counts, so that a thread that polls under the lock sees that

@@ -73,6 +73,9 @@ impl Runtime {
                 Err(misuse) => Err(misuse),
                 Ok(operation) if state.phase == Phase::Running => {
                     let current = state.current;
+                    if !state.thread(current).dropping.is_empty() {
+                        state.content_operates();
+                    }
                     let thread = state.thread_mut(current);
                     thread.announce(operation, place);
                     Ok(thread.suspender)

@@ -61,6 +61,15 @@ pub(crate) enum Operation {
         add: u64,
     },
 
+    /// Takes another reference, if there is one still.
+    Upgrade {
+        count: Location,
+    },
+    /// Gives up the only reference, if there is only one.
+    TakeOnly {
+        count: Location,
+    },
+
     Lock {
         mutex: Location,
     },
@@ -245,6 +254,12 @@ pub(crate) mod channel {
     pub(crate) const TAKEN: u64 = 2;
 }
 
+/// The parts of the value of a count of references: below are the strong ones.
+pub(crate) mod count {
+    pub(crate) const WEAK: u64 = 1 << 32;
+    pub(crate) const STRONG: u64 = WEAK - 1;
+}
+
 /// The parts of the value of a reader-writer lock: below are the readers, above a count of
 /// how often it was given back after writing.
 pub(crate) mod rw {
@@ -273,6 +288,8 @@ impl Operation {
             Self::Update { .. } => "updates",
             Self::CompareExchange { .. } => "compares and exchanges",
             Self::Count { .. } => "counts",
+            Self::Upgrade { .. } => "upgrades a reference of",
+            Self::TakeOnly { .. } => "takes the only reference of",
             Self::Lock { .. } => "locks",
             Self::TryLock { .. } => "tries to lock",
             Self::Unlock { .. } => "unlocks",

@@ -34,6 +34,8 @@ pub struct Program {
     earlier: Vec<Deed>,
     /// Whether this execution has made the same moves as the one before so far.
     follows: bool,
+    /// Whether something was learned since this execution began.
+    wiser: bool,
     finished: bool,
 }
 
@@ -63,6 +65,7 @@ impl Program {
             deeds: Vec::new(),
             earlier: Vec::new(),
             follows: false,
+            wiser: false,
             finished: true,
         }
     }
@@ -91,7 +94,9 @@ impl Program {
     /// Whether something was learned since the last call that the executions so far should
     /// have known: the exploration has to begin again.
     pub fn learned(&mut self) -> bool {
-        std::mem::take(&mut self.runtime.state.borrow_mut().learned)
+        let learned = std::mem::take(&mut self.runtime.state.borrow_mut().learned);
+        self.wiser |= learned;
+        learned
     }
 
     /// Where a weaker ordering than sequential consistency was asked for first. All atomics are run as
@@ -127,29 +132,28 @@ impl Program {
         let (threads, failed) = {
             let mut state = self.runtime.state.borrow_mut();
             state.phase = Phase::Teardown;
-            (state.started.clone(), state.failure.is_some())
+            // While the explorer itself panics, threads would not know that they are to unwind.
+            let failed = state.failure.is_some() || std::thread::panicking();
+            (state.started.clone(), failed)
         };
         let outer = replace_current(&raw const *self.runtime);
+        // Those that never ran, first: they may borrow from all others.
+        let bodies = self.runtime.state.borrow_mut().take_bodies();
+        if failed {
+            // What has failed may fail again in its destructors.
+            std::mem::forget(bodies);
+        } else {
+            drop(catch_unwind(AssertUnwindSafe(|| drop(bodies))));
+        }
         // The last first: what was started in a scope borrows from those who were there before.
         for &id in threads.iter().rev() {
             self.runtime.state.borrow_mut().current = id;
-            let body = self.runtime.state.borrow_mut().thread_mut(id).body.take();
             let fiber = self.fibers.get_mut(id.index()).and_then(Option::take);
-            if failed {
-                // What has failed may fail again in its destructors.
-                std::mem::forget(body);
-                if let Some(fiber) = fiber {
-                    self.pool.abandon(fiber);
-                }
-                continue;
-            }
-            drop(catch_unwind(AssertUnwindSafe(|| drop(body))));
-            if let Some(mut fiber) = fiber {
-                if fiber.resume() {
-                    self.pool.recycle(fiber);
-                } else {
-                    self.pool.abandon(fiber);
-                }
+            let Some(mut fiber) = fiber else { continue };
+            if !failed && fiber.resume() {
+                self.pool.recycle(fiber);
+            } else {
+                self.pool.abandon(fiber);
             }
         }
         self.runtime.state.borrow_mut().current = ThreadId::MAIN;
@@ -261,7 +265,8 @@ impl Execution for Program {
         self.end();
         std::mem::swap(&mut self.deeds, &mut self.earlier);
         self.deeds.clear();
-        self.follows = true;
+        // If something was learned, it may well do something else.
+        self.follows = !std::mem::take(&mut self.wiser) && !self.runtime.state.borrow().learned;
         self.finished = false;
         let generation = GENERATIONS.fetch_add(1, Ordering::Relaxed);
         self.runtime.state.borrow_mut().begin(generation);

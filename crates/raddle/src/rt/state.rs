@@ -2,7 +2,7 @@
 
 use raddle_schedule::{Access, Location, Step, ThreadId};
 
-use super::clocks::Clocks;
+use super::clocks::{Clocks, Need};
 use super::counts::Counts;
 use super::effect::{Effect, Values, effect, enabled};
 use super::failure::Failure;
@@ -11,7 +11,7 @@ use super::operation::Operation;
 use super::panics::Panic;
 use super::spin::progresses;
 use super::statics::Copies;
-use super::thread::{Announced, Names, Thread};
+use super::thread::{Announced, Body, Names, Thread};
 use super::{Place, here};
 
 /// What an execution is doing.
@@ -200,6 +200,14 @@ impl State {
         }
     }
 
+    /// What the threads would have run that never did.
+    pub(crate) fn take_bodies(&mut self) -> Vec<Body> {
+        self.threads
+            .iter_mut()
+            .filter_map(|thread| thread.body.take())
+            .collect()
+    }
+
     /// The location of an object, which is a new one if it has none yet.
     pub(crate) fn locate(
         &mut self,
@@ -218,6 +226,56 @@ impl State {
             Known::Stale if self.phase != Phase::Running => Ok(self.objects.add(kind, value())),
             Known::Stale => Err(Misuse::Stale(kind)),
         }
+    }
+
+    /// The number of a channel, which is a new one if it has none yet.
+    pub(crate) fn locate_channel(&mut self, id: &Id, capacity: Option<u32>) -> Result<u32, Misuse> {
+        match id.number(self.generation) {
+            Known::Number(number) => Ok(number),
+            Known::New => {
+                let number = self.objects.add_channel(capacity);
+                id.set(self.generation, number);
+                Ok(number)
+            }
+            Known::Stale if self.phase != Phase::Running => Ok(self.objects.add_channel(capacity)),
+            Known::Stale => Err(Misuse::Stale(Kind::Channel)),
+        }
+    }
+
+    /// A cell is accessed. Returns the race that this is.
+    pub(crate) fn touch_cell(
+        &mut self,
+        id: &Id,
+        writes: bool,
+        place: Place,
+    ) -> Result<Option<Failure>, Misuse> {
+        match self.clocks.need() {
+            Need::Known => {}
+            Need::Learned => {
+                self.learned = true;
+                return Ok(None);
+            }
+            Need::Late => return Ok(None),
+        }
+        let cell = match id.number(self.generation) {
+            Known::Number(number) => number,
+            Known::New => {
+                let number = self.clocks.add_cell();
+                id.set(self.generation, number);
+                number
+            }
+            Known::Stale => return Err(Misuse::Stale(Kind::Cell)),
+        };
+        let racing = self.clocks.touch(cell, self.current, writes, place);
+        Ok(racing.map(|earlier| self.race(&earlier, writes, place)))
+    }
+
+    /// The number of the message that was sent last.
+    pub(crate) fn last_message(&self, channel: u32) -> u32 {
+        let sent = self
+            .objects
+            .value(self.objects.channels[channel as usize].tail);
+        u32::try_from(sent.saturating_sub(1)).expect("too many messages")
     }
 
     /// The value of an object now, if it was used.

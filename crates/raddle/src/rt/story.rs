@@ -98,6 +98,9 @@ impl State {
                 format!("finds {} = {}, not {expected}", name(at), made.result)
             }
             Operation::Count { at, .. } => format!("counts references of {}", name(at)),
+            Operation::Upgrade { count } | Operation::TakeOnly { count } => {
+                format!("{verb} {}", name(count))
+            }
             Operation::TryLock { mutex: lock }
             | Operation::TryReadLock { lock }
             | Operation::TryWriteLock { lock } => {

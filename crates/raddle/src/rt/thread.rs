@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use raddle_schedule::{Location, ThreadId};
 
 use super::Place;
+use super::counts::Counted;
 use super::fiber::Suspender;
 use super::operation::Operation;
 
@@ -80,6 +81,8 @@ pub(crate) struct Thread {
     pub(crate) joined: bool,
     /// How often it was woken for no reason.
     pub(crate) spurious: u32,
+    /// The counted allocations whose content it is dropping.
+    pub(crate) dropping: Vec<Counted>,
     /// How many operations it made while it was torn down.
     pub(crate) operations_in_teardown: u32,
 }
@@ -117,6 +120,7 @@ impl Thread {
         self.panicked = None;
         self.joined = false;
         self.spurious = 0;
+        self.dropping.clear();
         self.operations_in_teardown = 0;
     }
 

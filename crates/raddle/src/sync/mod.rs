@@ -1,20 +1,20 @@
 //! Synchronisation: as `std::sync`.
 
-//X mod arc;
+mod arc;
 pub mod atomic;
-//X mod barrier;
-//X mod condvar;
-//X mod lazy;
-//X pub mod mpsc;
+mod barrier;
+mod condvar;
+mod lazy;
+pub mod mpsc;
 mod mutex;
-//X mod once;
-//X mod rwlock;
+mod once;
+mod rwlock;
 
-//X pub use arc::{Arc, Weak};
-//X pub use barrier::{Barrier, BarrierWaitResult};
-//X pub use condvar::{Condvar, WaitTimeoutResult};
-//X pub use lazy::LazyLock;
+pub use arc::{Arc, Weak};
+pub use barrier::{Barrier, BarrierWaitResult};
+pub use condvar::{Condvar, WaitTimeoutResult};
+pub use lazy::LazyLock;
 pub use mutex::{Mutex, MutexGuard};
-//X pub use once::{Once, OnceLock, OnceState};
-//X pub use rwlock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+pub use once::{Once, OnceLock, OnceState};
+pub use rwlock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 pub use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
