@@ -65,7 +65,10 @@ fn threads_have_names() {
         let child = child.unwrap();
         assert_eq!(child.thread().name(), Some("worker"));
         assert_ne!(child.thread().id(), thread::current().id());
-        (child.join().unwrap(), thread::current().name().map(str::to_owned))
+        (
+            child.join().unwrap(),
+            thread::current().name().map(str::to_owned),
+        )
     });
     assert_eq!(
         all.outcomes,

@@ -73,6 +73,10 @@ impl Runtime {
                 Err(misuse) => Err(misuse),
                 Ok(operation) if state.phase == Phase::Running => {
                     let current = state.current;
+                    if state.thread(current).panicking && !std::thread::panicking() {
+                        // It was caught.
+                        state.thread_mut(current).panicking = false;
+                    }
                     if !state.thread(current).dropping.is_empty() {
                         state.content_operates();
                     }

@@ -129,12 +129,12 @@ impl Program {
         if std::mem::replace(&mut self.finished, true) {
             return;
         }
-        let (threads, failed) = {
+        let (count, failed) = {
             let mut state = self.runtime.state.borrow_mut();
             state.phase = Phase::Teardown;
             // While the explorer itself panics, threads would not know that they are to unwind.
             let failed = state.failure.is_some() || std::thread::panicking();
-            (state.started.clone(), failed)
+            (state.started.len(), failed)
         };
         let outer = replace_current(&raw const *self.runtime);
         // Those that never ran, first: they may borrow from all others.
@@ -146,7 +146,8 @@ impl Program {
             drop(catch_unwind(AssertUnwindSafe(|| drop(bodies))));
         }
         // The last first: what was started in a scope borrows from those who were there before.
-        for &id in threads.iter().rev() {
+        for index in (0..count).rev() {
+            let id = self.runtime.state.borrow().started[index];
             self.runtime.state.borrow_mut().current = id;
             let fiber = self.fibers.get_mut(id.index()).and_then(Option::take);
             let Some(mut fiber) = fiber else { continue };
@@ -219,7 +220,7 @@ impl Program {
         };
         let index = self.deeds.len();
         self.deeds.push(deed);
-        if !self.follows {
+        if !self.follows || state.failure.is_some() {
             return Ok(());
         }
         match self.earlier.get(index) {
