@@ -26,8 +26,6 @@ mod thread;
 
 use std::cell::RefCell;
 
-use raddle_schedule::ThreadId;
-
 pub(crate) use counts::Counted;
 pub use failure::{Failure, FailureKind, Remark};
 pub use fiber::Backend;
@@ -198,10 +196,4 @@ pub(crate) fn panicking() -> bool {
     state.phase != Phase::Running
         || state.thread(state.current).panicking
         || !state.others_are_panicking()
-}
-
-/// The thread that is running.
-#[track_caller]
-pub(crate) fn current_thread() -> ThreadId {
-    with(|state| state.current)
 }

@@ -162,7 +162,7 @@ impl Program {
             self.runtime.leak_statics();
         } else {
             drop(catch_unwind(AssertUnwindSafe(|| {
-                self.runtime.drop_statics()
+                self.runtime.drop_statics();
             })));
         }
         replace_current(outer);

@@ -29,7 +29,6 @@ pub(crate) struct Made {
     pub(crate) operation: Operation,
     pub(crate) place: Place,
     pub(crate) choice: u32,
-    pub(crate) alternatives: u32,
     pub(crate) result: u64,
     /// Where its accesses begin.
     pub(crate) first_access: usize,
@@ -403,7 +402,6 @@ impl State {
             operation: announced.operation,
             place: announced.place,
             choice,
-            alternatives: effect.alternatives,
             result: effect.result,
             first_access: self.accesses.len(),
         });
