@@ -11,6 +11,7 @@ mod effect;
 mod failure;
 mod fiber;
 mod foresee;
+mod make;
 mod objects;
 pub(crate) mod operation;
 #[cfg(unix)]
@@ -23,6 +24,7 @@ mod statics;
 mod story;
 mod teardown;
 mod thread;
+mod verdict;
 
 use std::cell::RefCell;
 

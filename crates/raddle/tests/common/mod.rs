@@ -33,6 +33,23 @@ pub fn all_with<T: Ord + Clone + Debug + Send + 'static>(
     options: &Options,
     body: impl Fn() -> T + Send + Sync + 'static,
 ) -> All<T> {
+    explore(options, None, body)
+}
+
+/// Runs this many random schedules.
+pub fn some<T: Ord + Clone + Debug + Send + 'static>(
+    options: &Options,
+    count: u64,
+    body: impl Fn() -> T + Send + Sync + 'static,
+) -> All<T> {
+    explore(options, Some(count), body)
+}
+
+fn explore<T: Ord + Clone + Debug + Send + 'static>(
+    options: &Options,
+    random: Option<u64>,
+    body: impl Fn() -> T + Send + Sync + 'static,
+) -> All<T> {
     let latest = Arc::new(Mutex::new(None));
     let record = latest.clone();
     let body = move || {
@@ -45,11 +62,12 @@ pub fn all_with<T: Ord + Clone + Debug + Send + 'static>(
     let mut failures = BTreeMap::new();
     let mut messages = BTreeSet::new();
     let mut executions = 0;
+    let mut chance = random.map(|_| Random(0x9e37_79b9_7f4a_7c15));
     let mut schedule: Vec<(Move, Vec<Move>)> = Vec::new();
     loop {
         executions += 1;
         assert!(executions < 3_000_000, "too many executions");
-        let (failure, trace) = run(&mut program, &mut schedule);
+        let (failure, trace) = run(&mut program, &mut schedule, chance.as_mut());
         let outcome = latest.lock().unwrap().take();
         if program.learned() {
             outcomes.clear();
@@ -84,7 +102,7 @@ pub fn all_with<T: Ord + Clone + Debug + Send + 'static>(
             }
             schedule.pop();
         }
-        if schedule.is_empty() {
+        if random.map_or(schedule.is_empty(), |count| executions >= count) {
             break;
         }
     }
@@ -100,6 +118,18 @@ pub fn all_with<T: Ord + Clone + Debug + Send + 'static>(
 
 fn name(kind: FailureKind) -> String {
     format!("{kind:?}")
+}
+
+/// Small, and the same everywhere.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 20) % limit
+    }
 }
 
 /// What each class of executions came to.
@@ -124,6 +154,7 @@ fn class(trace: &Trace) -> Class {
 fn run(
     program: &mut Program,
     schedule: &mut Vec<(Move, Vec<Move>)>,
+    mut chance: Option<&mut Random>,
 ) -> (Option<raddle::Failure>, Trace) {
     program.restart();
     let (mut step, mut foreseen) = (Step::default(), Step::default());
@@ -137,6 +168,13 @@ fn run(
             }
         }
         if depth == schedule.len() {
+            if let (Some(chance), false) = (&mut chance, enabled.is_empty()) {
+                let mut next = enabled[chance.below(enabled.len() as u64) as usize];
+                let number = trace.count(next.thread);
+                program.foresee(&trace, &cut, next.thread, number, &mut foreseen);
+                next.choice = chance.below(u64::from(foreseen.alternatives)) as u32;
+                enabled = vec![next];
+            }
             enabled.reverse();
             let Some(next) = enabled.pop() else { break };
             schedule.push((next, enabled));
@@ -155,7 +193,7 @@ fn run(
             assert_eq!(shape(&foreseen), shape(&step), "{next:?}");
             assert_eq!(foreseen.alternatives, step.alternatives);
         }
-        if next.choice == 0 && depth + 1 == schedule.len() {
+        if chance.is_none() && next.choice == 0 && depth + 1 == schedule.len() {
             let thread = next.thread;
             let others = (1..step.alternatives).map(|choice| Move { thread, choice });
             schedule[depth].1.extend(others.rev());
