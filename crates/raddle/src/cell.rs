@@ -197,11 +197,11 @@ impl<T> Cell<T> {
         if std::ptr::eq(self, other) {
             return;
         }
-        // SAFETY: nobody has a reference to either value, and they are two.
         self.0.with_mut(|one| {
-            other
-                .0
-                .with_mut(|other| unsafe { std::ptr::swap(one, other) });
+            other.0.with_mut(|other| {
+                // SAFETY: nobody has a reference to either value, and they are two.
+                unsafe { std::ptr::swap(one, other) };
+            });
         });
     }
 

@@ -82,7 +82,7 @@ impl Options {
             |name: &str| variable(&format!("RADDLE_{name}")).map(|value| (name.to_owned(), value));
         number(get("BOUND"), |value| self.bound = Some(value))?;
         number(get("MAX_EXECUTIONS"), |value| {
-            self.max_executions = Some(value)
+            self.max_executions = Some(value);
         })?;
         number(get("MAX_DURATION"), |seconds: f64| {
             self.max_duration = Duration::try_from_secs_f64(seconds).ok();
@@ -92,7 +92,7 @@ impl Options {
         number(get("SEED"), |value| self.seed = Some(value))?;
         number(get("WORKERS"), |value| self.workers = value)?;
         number(get("SPURIOUS_WAKEUPS"), |value| {
-            self.spurious_wakeups = value
+            self.spurious_wakeups = value;
         })?;
         number(get("STACK_SIZE"), |value| self.stack_size = value)?;
         flag(get("TIMEOUTS"), &mut self.timeouts)?;

@@ -21,6 +21,12 @@ pub(crate) fn failure(program: &Program, failure: &Failure, executions: u64) -> 
     if !text.ends_with('\n') {
         text.push('\n');
     }
+    if let Some(place) = program.weak_ordering() {
+        let _ = writeln!(
+            text,
+            "\nnote: atomics are run as sequentially consistent; {place} asks for less"
+        );
+    }
     let _ = write!(
         text,
         "\nfound in execution {executions}; to run it again: RADDLE_REPLAY={}",

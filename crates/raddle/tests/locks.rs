@@ -69,7 +69,7 @@ fn quiet() -> Options {
 
 #[test]
 fn a_notification_before_waiting_is_lost() {
-    let all = all_with(quiet(), || {
+    let all = all_with(&quiet(), || {
         let pair = Arc::new((Mutex::new(()), Condvar::new()));
         let pair2 = pair.clone();
         let child = thread::spawn(move || pair2.1.notify_one());
@@ -86,7 +86,7 @@ fn waiting_in_a_loop_is_right() {
     for spurious_wakeups in [0, 1] {
         let mut options = quiet();
         options.spurious_wakeups = spurious_wakeups;
-        let all = all_with(options, || {
+        let all = all_with(&options, || {
             let pair = Arc::new((Mutex::new(0), Condvar::new()));
             let pair2 = pair.clone();
             let child = thread::spawn(move || {
@@ -122,13 +122,13 @@ fn a_thread_may_be_woken_for_no_reason() {
         child.join().unwrap();
         seen
     };
-    assert_eq!(all_with(quiet(), body).outcomes, [true].into());
+    assert_eq!(all_with(&quiet(), body).outcomes, [true].into());
     assert_eq!(all(body).outcomes, [false, true].into());
 }
 
 #[test]
 fn one_of_two_is_notified() {
-    let all = all_with(quiet(), || {
+    let all = all_with(&quiet(), || {
         let shared = Arc::new((Mutex::new((0, 0)), Condvar::new()));
         for _ in 0..2 {
             let shared = shared.clone();
@@ -161,7 +161,7 @@ fn one_of_two_is_notified() {
 
 #[test]
 fn the_time_may_pass() {
-    let all = all_with(quiet(), || {
+    let all = all_with(&quiet(), || {
         let pair = Arc::new((Mutex::new(0), Condvar::new()));
         let pair2 = pair.clone();
         let child = thread::spawn(move || {

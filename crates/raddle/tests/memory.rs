@@ -162,8 +162,14 @@ fn clones_are_no_steps_unless_somebody_looks() {
     let quiet = all(|| {
         let one = Arc::new(AtomicU32::new(0));
         let two = one.clone();
-        let child = thread::spawn(move || two.clone().fetch_add(1, SeqCst));
-        one.clone().fetch_add(1, SeqCst);
+        let child = thread::spawn(move || {
+            let three = two.clone();
+            three.fetch_add(1, SeqCst);
+            drop(two);
+        });
+        let four = one.clone();
+        four.fetch_add(1, SeqCst);
+        drop(one);
         child.join().unwrap();
     });
     // start, begin, add, add, end, join, end: only the additions can come in two orders, and the end of the

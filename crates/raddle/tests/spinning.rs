@@ -101,19 +101,17 @@ fn impatient() -> Options {
 
 #[test]
 fn spinning_for_ever_is_a_live_lock() {
-    let all = all_with(impatient(), || {
+    let all = all_with(&impatient(), || {
         let flag = AtomicBool::new(false);
         while !flag.load(SeqCst) {
             thread::yield_now();
         }
     });
     assert_eq!(all.failures, [("LiveLock".to_owned(), 1)].into());
-    let nothing = common::all_with(impatient(), || {
-        loop {
+    let nothing = common::all_with(&impatient(), || {
+        while std::hint::black_box(true) {
             thread::yield_now();
         }
-        #[allow(unreachable_code)]
-        ()
     });
     assert_eq!(nothing.failures, [("LiveLock".to_owned(), 1)].into());
 }
@@ -150,13 +148,11 @@ fn polling_the_end_of_a_thread_ends() {
 fn no_end_in_sight_is_a_failure() {
     let mut options = Options::default();
     options.max_steps = 100;
-    let all = all_with(options, || {
+    let all = all_with(&options, || {
         let value = AtomicU32::new(0);
-        loop {
+        while std::hint::black_box(true) {
             value.fetch_add(1, SeqCst);
         }
-        #[allow(unreachable_code)]
-        ()
     });
     assert_eq!(all.failures, [("TooManySteps".to_owned(), 1)].into());
 }

@@ -188,7 +188,7 @@ fn real_threads_do_the_same() {
     let coroutines = all(mixed);
     let mut options = Options::default();
     options.backend = Backend::Threads;
-    let threads = all_with(options, mixed);
+    let threads = all_with(&options, mixed);
     assert_eq!(coroutines.outcomes, threads.outcomes);
     assert_eq!(coroutines.executions, threads.executions);
     assert_eq!(coroutines.failures, threads.failures);
@@ -205,7 +205,7 @@ fn real_threads_fail_in_the_same_way() {
     };
     let mut options = Options::default();
     options.backend = Backend::Threads;
-    let (one, two) = (all(body), all_with(options, body));
+    let (one, two) = (all(body), all_with(&options, body));
     assert_eq!(one.failures, two.failures);
     assert_eq!(one.executions, two.executions);
 }

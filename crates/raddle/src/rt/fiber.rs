@@ -1,6 +1,7 @@
 //! What a thread runs on: a coroutine, or a real thread that waits for its turn.
 
 use std::cell::Cell;
+use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex};
 
@@ -19,6 +20,9 @@ pub enum Backend {
     /// and for debuggers.
     Threads,
 }
+
+/// How many stacks are kept that were abandoned.
+const ABANDONED_STACKS: usize = 512;
 
 /// What runs on a fiber.
 pub(crate) type Run = Box<dyn FnOnce()>;
@@ -64,6 +68,9 @@ pub(crate) struct Fibers {
     backend: Backend,
     stack_size: usize,
     stacks: Vec<DefaultStack>,
+    /// Those whose frames were abandoned. Nothing should refer to them, but if something outside of the execution
+    /// does, it will not find something else there for a long time.
+    abandoned: VecDeque<DefaultStack>,
 }
 
 impl Fibers {
@@ -72,6 +79,7 @@ impl Fibers {
             backend,
             stack_size,
             stacks: Vec::new(),
+            abandoned: VecDeque::new(),
         }
     }
 
@@ -105,15 +113,17 @@ impl Fibers {
         }
     }
 
-    /// Gives up a fiber without running it to its end: what is on its stack is leaked.
+    /// Gives up a fiber without running it to its end: what its frames own is leaked.
     pub(crate) fn abandon(&mut self, fiber: Fiber) {
         match fiber {
             Fiber::Coroutine { mut coroutine, .. } => {
                 // SAFETY: the frames are never entered again. What they own is leaked, and what borrows from
-                // them belongs to threads of the same execution, which are abandoned too or have ended; the stack
-                // itself is not used again, so that nothing dangles.
+                // them belongs to threads of the same execution, which are abandoned too or have ended.
                 unsafe { coroutine.force_reset() };
-                std::mem::forget(coroutine.into_stack());
+                self.abandoned.push_back(coroutine.into_stack());
+                if self.abandoned.len() > ABANDONED_STACKS {
+                    self.stacks.extend(self.abandoned.pop_front());
+                }
             }
             // The real thread waits for its turn until the end of the process.
             Fiber::Thread(thread) => std::mem::forget(thread),

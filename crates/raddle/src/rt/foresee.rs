@@ -3,8 +3,10 @@
 use raddle_schedule::{Cut, Location, Step, ThreadId, Trace};
 
 use super::effect::{Values, effect};
+use super::make::add_watched;
 use super::objects::{Channel, Objects};
-use super::state::{State, add_watched};
+use super::operation::Operation;
+use super::state::State;
 
 /// The state after the events of a cut.
 struct At<'a> {
@@ -60,7 +62,7 @@ impl State {
             // Only the next step of a thread can be one that it sleeps before.
             None => !(thread.asleep && number == thread.steps),
         };
-        if let super::operation::Operation::Spawn { child } = announced.operation {
+        if let Operation::Spawn { child } = announced.operation {
             step.wakes.push(child);
         }
         effect.enabled && awake && !in_vain

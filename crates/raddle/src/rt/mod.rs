@@ -11,6 +11,7 @@ mod effect;
 mod failure;
 mod fiber;
 mod foresee;
+mod make;
 mod objects;
 pub(crate) mod operation;
 #[cfg(unix)]
@@ -23,10 +24,9 @@ mod statics;
 mod story;
 mod teardown;
 mod thread;
+mod verdict;
 
 use std::cell::RefCell;
-
-use raddle_schedule::ThreadId;
 
 pub(crate) use counts::Counted;
 pub use failure::{Failure, FailureKind, Remark};
@@ -73,6 +73,10 @@ impl Runtime {
                 Err(misuse) => Err(misuse),
                 Ok(operation) if state.phase == Phase::Running => {
                     let current = state.current;
+                    if state.thread(current).panicking && !std::thread::panicking() {
+                        // It was caught.
+                        state.thread_mut(current).panicking = false;
+                    }
                     if !state.thread(current).dropping.is_empty() {
                         state.content_operates();
                     }
@@ -194,10 +198,4 @@ pub(crate) fn panicking() -> bool {
     state.phase != Phase::Running
         || state.thread(state.current).panicking
         || !state.others_are_panicking()
-}
-
-/// The thread that is running.
-#[track_caller]
-pub(crate) fn current_thread() -> ThreadId {
-    with(|state| state.current)
 }

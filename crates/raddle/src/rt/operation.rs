@@ -248,8 +248,7 @@ pub(crate) mod channel {
     /// The other side is gone.
     pub(crate) const DISCONNECTED: u64 = 2;
 
-    /// The states of a message.
-    pub(crate) const UNSENT: u64 = 0;
+    /// The states of a message, once it is sent.
     pub(crate) const SENT: u64 = 1;
     pub(crate) const TAKEN: u64 = 2;
 }

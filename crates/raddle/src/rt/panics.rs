@@ -45,25 +45,10 @@ fn observe(info: &PanicHookInfo<'_>) -> bool {
         column: place.column(),
         text: String::new(),
     });
-    if state.phase != Phase::Running {
-        // If it comes from a destructor, the process is about to be aborted.
-        eprintln!(
-            "raddle: panic while an execution was given up: {message}\n  at {}:{}:{}\n\
-             note: destructors run then; let them ask `raddle::thread::panicking()` first",
-            at.file, at.line, at.column
-        );
-        return true;
-    }
     let thread = state.current;
-    if state.thread(thread).panicking {
-        eprintln!(
-            "raddle: {} panicked while it was panicking: {message}\n  at {}:{}:{}\n{}",
-            state.name_of(thread),
-            at.file,
-            at.line,
-            at.column,
-            state.describe_schedule()
-        );
+    if is_fatal(&message) {
+        eprintln!("{}", last_words(&state));
+        return true;
     }
     state.thread_mut(thread).panicking = true;
     state.panics.push(Panic {
@@ -72,6 +57,37 @@ fn observe(info: &PanicHookInfo<'_>) -> bool {
         at,
     });
     true
+}
+
+/// Whether the process is about to be aborted: what the standard library says when a panic cannot unwind.
+fn is_fatal(message: &str) -> bool {
+    matches!(
+        message,
+        "panic in a destructor during cleanup" | "panic in a function that cannot unwind"
+    )
+}
+
+/// All that can still be said when the process is lost.
+fn last_words(state: &State) -> String {
+    let mut text = String::from("raddle: a destructor panicked while a panic unwound its thread\n");
+    for panic in &state.panics {
+        let at = &panic.at;
+        text.push_str(&format!(
+            "{} panicked at {}:{}:{}: {}\n",
+            state.name_of(panic.thread),
+            at.file,
+            at.line,
+            at.column,
+            panic.message
+        ));
+    }
+    if state.phase != Phase::Running {
+        text.push_str(
+            "note: an execution was being given up, which runs destructors; \
+             let them ask `raddle::thread::panicking()` first\n",
+        );
+    }
+    text + &state.describe_schedule()
 }
 
 fn message_of(info: &PanicHookInfo<'_>) -> String {

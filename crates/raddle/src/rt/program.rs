@@ -9,10 +9,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use raddle_report::story::Story;
 use raddle_schedule::{Cut, Diverged, Execution, Move, Status, Step, ThreadId, Trace};
 
-use super::failure::{Failure, FailureKind, Remark};
+use super::failure::Failure;
 use super::fiber::{Fiber, Fibers, replace_current};
 use super::operation::Operation;
-use super::panics::{Panic, install_hook};
+use super::panics::install_hook;
 use super::state::{Phase, State};
 use super::teardown::Unwind;
 use super::{Place, Runtime, fiber};
@@ -129,12 +129,12 @@ impl Program {
         if std::mem::replace(&mut self.finished, true) {
             return;
         }
-        let (threads, failed) = {
+        let (count, failed) = {
             let mut state = self.runtime.state.borrow_mut();
             state.phase = Phase::Teardown;
             // While the explorer itself panics, threads would not know that they are to unwind.
             let failed = state.failure.is_some() || std::thread::panicking();
-            (state.started.clone(), failed)
+            (state.started.len(), failed)
         };
         let outer = replace_current(&raw const *self.runtime);
         // Those that never ran, first: they may borrow from all others.
@@ -146,9 +146,17 @@ impl Program {
             drop(catch_unwind(AssertUnwindSafe(|| drop(bodies))));
         }
         // The last first: what was started in a scope borrows from those who were there before.
-        for &id in threads.iter().rev() {
+        for index in (0..count).rev() {
+            let id = self.runtime.state.borrow().started[index];
             self.runtime.state.borrow_mut().current = id;
             let fiber = self.fibers.get_mut(id.index()).and_then(Option::take);
+            if failed {
+                self.runtime
+                    .state
+                    .borrow_mut()
+                    .thread_mut(id)
+                    .forget_locals();
+            }
             let Some(mut fiber) = fiber else { continue };
             if !failed && fiber.resume() {
                 self.pool.recycle(fiber);
@@ -161,7 +169,7 @@ impl Program {
             self.runtime.leak_statics();
         } else {
             drop(catch_unwind(AssertUnwindSafe(|| {
-                self.runtime.drop_statics()
+                self.runtime.drop_statics();
             })));
         }
         replace_current(outer);
@@ -219,7 +227,7 @@ impl Program {
         };
         let index = self.deeds.len();
         self.deeds.push(deed);
-        if !self.follows {
+        if !self.follows || state.failure.is_some() {
             return Ok(());
         }
         match self.earlier.get(index) {
@@ -376,107 +384,6 @@ fn run_thread(body: impl FnOnce()) {
 
 fn run_main(main: &dyn Fn()) {
     main();
-}
-
-impl State {
-    /// Remembers that a panic ended a thread.
-    pub(crate) fn note_panic(&mut self, id: ThreadId) {
-        let mine = self.panics.iter().rposition(|panic| panic.thread == id);
-        let index = mine.unwrap_or_else(|| {
-            // It was resumed, without a word.
-            self.panics.push(Panic {
-                thread: id,
-                message: "a panic that was resumed".into(),
-                at: raddle_report::story::Spot::default(),
-            });
-            self.panics.len() - 1
-        });
-        let thread = self.thread_mut(id);
-        thread.panicked = Some(index);
-        thread.panicking = false;
-    }
-
-    /// What to say of a panic: the last one is why the execution fails, the first one what it began with.
-    fn panic_failure(&self) -> Failure {
-        let last = self.panics.last();
-        let mut remarks: Vec<Remark> = Vec::new();
-        for panic in &self.panics {
-            remarks.push(Remark {
-                thread: Some(panic.thread),
-                at: panic.at.clone(),
-                text: format!("panicked: {}", panic.message),
-            });
-        }
-        let message = match last {
-            Some(panic) => format!("{} panicked: {}", self.name_of(panic.thread), panic.message),
-            None => "panic".into(),
-        };
-        Failure {
-            kind: FailureKind::Panic,
-            message,
-            remarks,
-        }
-    }
-
-    /// What is wrong with an execution in which no thread can move.
-    fn verdict(&self) -> Option<Failure> {
-        if let Some(failure) = &self.failure {
-            return Some(failure.clone());
-        }
-        if self.started.iter().any(|&id| !self.thread(id).ended) {
-            return Some(self.deadlock());
-        }
-        let unseen = self
-            .started
-            .iter()
-            .any(|&id| self.thread(id).panicked.is_some() && !self.thread(id).joined);
-        unseen.then(|| self.panic_failure())
-    }
-
-    fn leak(&self) -> Option<Failure> {
-        if !self.settings.leaks {
-            return None;
-        }
-        let remarks: Vec<_> = self
-            .counts
-            .leaked()
-            .map(|place| Remark {
-                thread: None,
-                at: super::failure::spot(place),
-                text: "made here, and never dropped".into(),
-            })
-            .collect();
-        let message = match remarks.len() {
-            0 => return None,
-            1 => "leak: an Arc is still alive at the end".into(),
-            count => format!("leak: {count} Arcs are still alive at the end"),
-        };
-        Some(Failure {
-            kind: FailureKind::Leak,
-            message,
-            remarks,
-        })
-    }
-
-    /// Looks for what can be seen without an end: a lock taken twice, spinning, no end in sight.
-    fn check_progress(&mut self, id: ThreadId) {
-        if self.failure.is_some() {
-            return;
-        }
-        if let Some(failure) = self.self_deadlock(id) {
-            self.fail(failure);
-        } else if self.idle >= self.settings.spin_limit {
-            let failure = self.live_lock();
-            self.fail(failure);
-        } else if self.made.len() >= self.settings.max_steps {
-            let remarks = self.live_lock().remarks;
-            self.fail(Failure {
-                kind: FailureKind::TooManySteps,
-                message: format!("no end after {} steps", self.made.len()),
-                remarks,
-            });
-        }
-    }
 }
 
 /// Where a thread runs, for the handler of stack overflows.

@@ -19,6 +19,9 @@ impl State {
         for (index, made) in self.made.iter().enumerate() {
             let lane = self.lane(made.thread);
             track(&mut held[lane], made);
+            if self.goes_without_saying(made) {
+                continue;
+            }
             steps.push(Event {
                 thread: lane,
                 at: sources.with_text(spot(made.place)),
@@ -34,6 +37,15 @@ impl State {
             threads,
             steps,
             ending: self.ending(&mut sources),
+        }
+    }
+
+    /// Threads begin where they are started, and where they end is rarely of interest.
+    fn goes_without_saying(&self, made: &Made) -> bool {
+        match made.operation {
+            Operation::Begin => true,
+            Operation::End { .. } => self.thread(made.thread).panicked.is_none(),
+            _ => false,
         }
     }
 

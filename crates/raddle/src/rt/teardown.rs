@@ -44,7 +44,7 @@ impl Runtime {
         }
         let mut accesses = Vec::new();
         let effect = effect(operation, &state.objects, &mut |access| {
-            accesses.push(access)
+            accesses.push(access);
         });
         for access in accesses {
             state.objects.set(access.location, access.after);

@@ -124,6 +124,11 @@ impl Thread {
         self.operations_in_teardown = 0;
     }
 
+    /// Leaks its thread-local values.
+    pub(crate) fn forget_locals(&mut self) {
+        std::mem::forget(std::mem::take(&mut self.locals));
+    }
+
     /// Its next operation.
     pub(crate) fn next(&self) -> Option<&Announced> {
         self.announced.get(self.steps as usize)

@@ -1,14 +1,10 @@
-//! [`Arc`] and [`Weak`].
+//! [`Arc`].
 
-use std::borrow::Borrow;
-use std::cmp;
-use std::fmt;
-use std::hash::{Hash, Hasher};
 use std::mem::ManuallyDrop;
-use std::ops::Deref;
 use std::pin::Pin;
 use std::sync as std_sync;
 
+use super::Weak;
 use crate::rt::operation::{Operation, Update, Width, count};
 use crate::rt::{self, Counted, Place, State, here};
 
@@ -28,22 +24,15 @@ use crate::rt::{self, Counted, Place, State, here};
 /// });
 /// ```
 pub struct Arc<T: ?Sized> {
-    inner: ManuallyDrop<std_sync::Arc<T>>,
+    pub(super) inner: ManuallyDrop<std_sync::Arc<T>>,
     /// None outside of a check.
-    counted: Option<Counted>,
+    pub(super) counted: Option<Counted>,
     /// Where it was made: destructors have no place of their own.
-    made: Place,
-}
-
-/// A reference that does not keep what it refers to: as `std::sync::Weak`.
-pub struct Weak<T: ?Sized> {
-    inner: ManuallyDrop<std_sync::Weak<T>>,
-    counted: Option<Counted>,
-    made: Place,
+    pub(super) made: Place,
 }
 
 /// Looks at the state of something that is counted, if there is an execution that it belongs to.
-fn with_count<R>(
+pub(super) fn with_count<R>(
     counted: Option<Counted>,
     look: impl FnOnce(&mut State, Counted) -> Option<R>,
 ) -> Option<R> {
@@ -53,7 +42,7 @@ fn with_count<R>(
 }
 
 /// Changes a count, if changing it is a step.
-fn add(counted: Option<Counted>, place: Place, amount: u64) {
+pub(super) fn add(counted: Option<Counted>, place: Place, amount: u64) {
     if let Some(at) = with_count(counted, |state, counted| state.count_of(counted)) {
         rt::perform_at(place, |_| Ok(Operation::Count { at, add: amount }));
     }
@@ -61,7 +50,7 @@ fn add(counted: Option<Counted>, place: Place, amount: u64) {
 
 /// Looks at a count: from now on, changing it is a step.
 #[track_caller]
-fn observe(counted: Option<Counted>) {
+pub(super) fn observe(counted: Option<Counted>) {
     if let Some(at) = with_count(counted, State::count_matters) {
         rt::perform(|_| {
             Ok(Operation::Load {
@@ -385,189 +374,5 @@ impl<T: ?Sized> Drop for Arc<T> {
         };
         // SAFETY: it is not used again.
         unsafe { ManuallyDrop::drop(&mut self.inner) };
-    }
-}
-
-impl<T> Weak<T> {
-    /// A reference to nothing.
-    #[must_use]
-    #[track_caller]
-    pub fn new() -> Self {
-        Self {
-            inner: ManuallyDrop::new(std_sync::Weak::new()),
-            counted: None,
-            made: here(),
-        }
-    }
-}
-
-impl<T: ?Sized> Weak<T> {
-    /// Drops it without counting that.
-    fn drop_uncounted(self) {
-        let mut this = ManuallyDrop::new(self);
-        // SAFETY: `this` is not used again.
-        unsafe { ManuallyDrop::drop(&mut this.inner) };
-    }
-
-    /// A reference that keeps the value, if it is still there.
-    #[must_use]
-    #[track_caller]
-    pub fn upgrade(&self) -> Option<Arc<T>> {
-        if let Some(count) = with_count(self.counted, State::count_matters) {
-            rt::perform(|_| Ok(Operation::Upgrade { count }));
-        }
-        Some(Arc {
-            inner: ManuallyDrop::new(self.inner.upgrade()?),
-            counted: self.counted,
-            made: self.made,
-        })
-    }
-
-    /// How many references there are that keep the value.
-    #[must_use]
-    #[track_caller]
-    pub fn strong_count(&self) -> usize {
-        observe(self.counted);
-        self.inner.strong_count()
-    }
-
-    /// How many weak references there are.
-    #[must_use]
-    #[track_caller]
-    pub fn weak_count(&self) -> usize {
-        observe(self.counted);
-        self.inner.weak_count()
-    }
-
-    /// Whether two refer to the same.
-    #[must_use]
-    pub fn ptr_eq(&self, other: &Self) -> bool {
-        self.inner.ptr_eq(&other.inner)
-    }
-}
-
-impl<T: ?Sized> Clone for Weak<T> {
-    #[track_caller]
-    fn clone(&self) -> Self {
-        add(self.counted, here(), count::WEAK);
-        Self {
-            inner: self.inner.clone(),
-            counted: self.counted,
-            made: self.made,
-        }
-    }
-}
-
-impl<T: ?Sized> Drop for Weak<T> {
-    fn drop(&mut self) {
-        add(self.counted, self.made, count::WEAK.wrapping_neg());
-        // SAFETY: it is not used again.
-        unsafe { ManuallyDrop::drop(&mut self.inner) };
-    }
-}
-
-impl<T> Default for Weak<T> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl<T: ?Sized> fmt::Debug for Weak<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("(Weak)")
-    }
-}
-
-impl<T: ?Sized> Deref for Arc<T> {
-    type Target = T;
-
-    fn deref(&self) -> &T {
-        &self.inner
-    }
-}
-
-impl<T: ?Sized> AsRef<T> for Arc<T> {
-    fn as_ref(&self) -> &T {
-        self
-    }
-}
-
-impl<T: ?Sized> Borrow<T> for Arc<T> {
-    fn borrow(&self) -> &T {
-        self
-    }
-}
-
-impl<T: Default> Default for Arc<T> {
-    #[track_caller]
-    fn default() -> Self {
-        Self::new(T::default())
-    }
-}
-
-/// Everything that an `Arc` of the standard library can be made of.
-impl<T: ?Sized, F> From<F> for Arc<T>
-where
-    std_sync::Arc<T>: From<F>,
-{
-    #[track_caller]
-    fn from(value: F) -> Self {
-        Self::from_std(value.into())
-    }
-}
-
-impl<T> FromIterator<T> for Arc<[T]> {
-    fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
-        Self::from_std(items.into_iter().collect())
-    }
-}
-
-impl<T: ?Sized + PartialEq> PartialEq for Arc<T> {
-    fn eq(&self, other: &Self) -> bool {
-        **self == **other
-    }
-}
-
-impl<T: ?Sized + Eq> Eq for Arc<T> {}
-
-impl<T: ?Sized + PartialOrd> PartialOrd for Arc<T> {
-    fn partial_cmp(&self, other: &Self) -> Option<cmp::Ordering> {
-        (**self).partial_cmp(&**other)
-    }
-}
-
-impl<T: ?Sized + Ord> Ord for Arc<T> {
-    fn cmp(&self, other: &Self) -> cmp::Ordering {
-        (**self).cmp(&**other)
-    }
-}
-
-impl<T: ?Sized + Hash> Hash for Arc<T> {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        (**self).hash(state);
-    }
-}
-
-impl<T: ?Sized + fmt::Debug> fmt::Debug for Arc<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (**self).fmt(f)
-    }
-}
-
-impl<T: ?Sized + fmt::Display> fmt::Display for Arc<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (**self).fmt(f)
-    }
-}
-
-impl<T: ?Sized> fmt::Pointer for Arc<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Pointer::fmt(&*self.inner, f)
-    }
-}
-
-impl<T: ?Sized + std::error::Error> std::error::Error for Arc<T> {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        (**self).source()
     }
 }

@@ -1,6 +1,7 @@
 //! Synchronisation: as `std::sync`.
 
 mod arc;
+mod arc_traits;
 pub mod atomic;
 mod barrier;
 mod condvar;
@@ -9,8 +10,9 @@ pub mod mpsc;
 mod mutex;
 mod once;
 mod rwlock;
+mod weak;
 
-pub use arc::{Arc, Weak};
+pub use arc::Arc;
 pub use barrier::{Barrier, BarrierWaitResult};
 pub use condvar::{Condvar, WaitTimeoutResult};
 pub use lazy::LazyLock;
@@ -18,3 +20,4 @@ pub use mutex::{Mutex, MutexGuard};
 pub use once::{Once, OnceLock, OnceState};
 pub use rwlock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 pub use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
+pub use weak::Weak;
