@@ -3,12 +3,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
+use std::sync::Mutex;
 
 use raddle_schedule::explorers::{
     Algorithm1, Algorithm2, Dfs, Iterative, Optimal, Pct, Random, Replay,
 };
 use raddle_schedule::testing::{Op, Op::*, Toy};
-use raddle_schedule::{ClassHash, Coverage, Explorer, Move, ThreadId, Trace, class_of};
+use raddle_schedule::{
+    ClassHash, Coverage, Explorer, Move, ParallelExplorer, ThreadId, Trace, class_of,
+};
 
 type Outcome = (Vec<Vec<u64>>, bool);
 
@@ -139,16 +142,21 @@ fn programs(usual: u64) -> u64 {
     wanted.ok().and_then(|n| n.parse().ok()).unwrap_or(usual)
 }
 
-fn random_program(seed: u64, kinds: u64) -> Vec<Vec<Op>> {
+/// A program: threads, made of groups of operations that belong together.
+type Program = Vec<Vec<Vec<Op>>>;
+
+fn flat(program: &Program) -> Vec<Vec<Op>> {
+    program.iter().map(|thread| thread.concat()).collect()
+}
+
+fn random_program(seed: u64, kinds: u64) -> Program {
     let mut random = Numbers(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     random.below(2);
     let threads = 2 + random.below(2);
     (0..threads)
         .map(|_| {
             let ops = 1 + random.below(if threads == 2 { 3 } else { 2 });
-            (0..ops)
-                .flat_map(|_| random_op(&mut random, kinds))
-                .collect()
+            (0..ops).map(|_| random_op(&mut random, kinds)).collect()
         })
         .collect()
 }
@@ -160,7 +168,8 @@ fn random_programs() {
     for seed in 0..count {
         let kinds = [3, 6, 11, 13, 16, 21][seed as usize % 6];
         let program = random_program(seed, kinds);
-        let threads: Vec<&[Op]> = program.iter().map(Vec::as_slice).collect();
+        let flat = flat(&program);
+        let threads: Vec<&[Op]> = flat.iter().map(Vec::as_slice).collect();
         let mut optimal = Optimal::default();
         let (_, reduced) = explore(&mut optimal, &threads);
         let (coverage, naive) = explore(&mut Dfs::default(), &threads);
@@ -191,7 +200,8 @@ fn random_programs_within_bounds() {
     for seed in 0..count {
         let kinds = [3, 6, 11, 13, 16, 21][seed as usize % 6];
         let program = random_program(seed, kinds);
-        let threads: Vec<&[Op]> = program.iter().map(Vec::as_slice).collect();
+        let flat = flat(&program);
+        let threads: Vec<&[Op]> = flat.iter().map(Vec::as_slice).collect();
         let (coverage, all) = explore(&mut Dfs::default(), &threads);
         if coverage != Coverage::All {
             continue;
@@ -298,8 +308,9 @@ fn larger_random_programs() {
 }
 
 /// How the optimal search differs from the iterative one, if it does.
-fn difference(program: &[Vec<Op>]) -> Option<String> {
-    let threads: Vec<&[Op]> = program.iter().map(Vec::as_slice).collect();
+fn difference(program: &Program) -> Option<String> {
+    let flat = flat(program);
+    let threads: Vec<&[Op]> = flat.iter().map(Vec::as_slice).collect();
     let mut optimal = Optimal::default();
     let (coverage, once) = explore(&mut optimal, &threads);
     if coverage != Coverage::All {
@@ -320,7 +331,7 @@ fn difference(program: &[Vec<Op>]) -> Option<String> {
 }
 
 /// A program without what does not matter.
-fn shrink(mut program: Vec<Vec<Op>>, mut last: String) -> (Vec<Vec<Op>>, String) {
+fn shrink(mut program: Program, mut last: String) -> (Program, String) {
     'again: loop {
         for thread in 0..program.len() {
             for op in 0..program[thread].len() {
@@ -334,4 +345,65 @@ fn shrink(mut program: Vec<Vec<Op>>, mut last: String) -> (Vec<Vec<Op>>, String)
         }
         return (program, last);
     }
+}
+
+/// Several workers run the classes that one runs.
+#[test]
+fn workers() {
+    let (mut executions, mut classes) = (0, 0);
+    for seed in 0..programs(150) {
+        let kinds = [3, 6, 11, 13, 16, 21][seed as usize % 6];
+        let mut program = random_program(seed * 3 + 3_000_000, kinds);
+        program.extend(random_program(seed * 3 + 4_000_000, kinds));
+        program.truncate(4);
+        let flat = flat(&program);
+        let threads: Vec<&[Op]> = flat.iter().map(Vec::as_slice).collect();
+        let (coverage, alone) = explore(&mut Optimal::default(), &threads);
+        if coverage != Coverage::All {
+            continue;
+        }
+        let seen = Mutex::new(Seen::default());
+        let worker = |_| {
+            let visit = |toy: &mut Toy, trace: &Trace| {
+                let mut seen = seen.lock().expect("nobody panics");
+                seen.executions += 1;
+                *seen.classes.entry(class_of(trace)).or_default() += 1;
+                seen.outcomes.insert((toy.outcome(), toy.is_stuck()));
+                ControlFlow::Continue(())
+            };
+            (Toy::new(&threads), visit)
+        };
+        let coverage = Optimal::default().explore_in_parallel(3, worker);
+        assert_eq!(coverage, Ok(Coverage::All));
+        let together = seen.into_inner().expect("nobody panics");
+        assert!(
+            together.classes.keys().eq(alone.classes.keys()),
+            "seed {seed}: {program:?}"
+        );
+        assert_eq!(together.outcomes, alone.outcomes, "seed {seed}");
+        executions += together.executions;
+        classes += alone.executions;
+    }
+    // Branches that are under way at the same time have classes in common.
+    assert!(
+        executions < 6 * classes,
+        "{executions} executions of {classes} classes"
+    );
+}
+/// A reader that the writer has heard of cannot be moved out of the writer's way.
+#[test]
+fn a_reader_that_is_known() {
+    let a: &[Op] = &[Write(0, 1), WriteLock(4), Write(0, 2), WriteUnlock(4)];
+    let b: &[Op] = &[
+        TryReadLock(4),
+        Unless(1, 2),
+        Read(0),
+        ReadUnlock(4),
+        TryWriteLock(4),
+        Unless(1, 2),
+        Write(0, 2),
+        WriteUnlock(4),
+    ];
+    let c: &[Op] = &[TryReadLock(4), Unless(1, 2), Read(0), ReadUnlock(4)];
+    assert_eq!(optimal_count(&[a, b, c]), 62);
 }

@@ -24,8 +24,14 @@
 //! - **What a step would do elsewhere** may differ from what it did: a compare-exchange that failed
 //!   may succeed. [`Execution::foresee`] tells.
 
+mod parallel;
 mod race;
 mod wakeup_tree;
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use parallel::SharedNode;
 
 use race::{Race, Second, conflict};
 use wakeup_tree::{Branch, WakeupTree};
@@ -59,40 +65,14 @@ impl Explorer for Optimal {
         execution: &mut X,
         visitor: &mut impl Visitor<X>,
     ) -> Result<Coverage, Diverged> {
-        let mut search = Search {
-            execution,
-            trace: Trace::new(),
-            nodes: Vec::new(),
-            step: Step::default(),
-            race: Race::default(),
-            redundant: &mut self.redundant,
-        };
-        let mut planned = WakeupTree::default();
+        let mut search = Search::new(execution);
         search.execution.restart();
-        loop {
-            let begin = search.trace.len().saturating_sub(1);
-            while let Some(next) = search.next_move(&mut planned) {
-                search.execution.step(next, &mut search.step)?;
-                search.trace.push(next, &search.step);
-                if visitor.pulse().is_break() {
-                    return Ok(Coverage::Some);
-                }
-            }
-            if visitor.ended(search.execution, &search.trace).is_break() {
-                return Ok(Coverage::Some);
-            }
-            search.put_to_sleep(begin);
-            search.reverse_races(begin);
-            match search.backtrack() {
-                Some(branch) => {
-                    replay(search.execution, &search.trace, &mut search.step)?;
-                    search.execution.step(branch.step, &mut search.step)?;
-                    search.trace.push(branch.step, &search.step);
-                    planned = branch.then;
-                }
-                None => return Ok(Coverage::All),
-            }
-        }
+        let ended = search.run(WakeupTree::default(), visitor, |_| ())?;
+        self.redundant = search.redundant;
+        Ok(match ended {
+            ControlFlow::Continue(()) => Coverage::All,
+            ControlFlow::Break(()) => Coverage::Some,
+        })
     }
 }
 
@@ -104,10 +84,62 @@ struct Search<'a, X> {
     nodes: Vec<Node>,
     step: Step,
     race: Race,
-    redundant: &'a mut u64,
+    redundant: u64,
+    /// The nodes that other workers share: all but the first of these nodes are this search's own.
+    shared: Vec<Arc<SharedNode>>,
 }
 
-impl<X: Execution> Search<'_, X> {
+impl<'a, X: Execution> Search<'a, X> {
+    fn new(execution: &'a mut X) -> Self {
+        Self {
+            execution,
+            trace: Trace::new(),
+            nodes: Vec::new(),
+            step: Step::default(),
+            race: Race::default(),
+            redundant: 0,
+            shared: Vec::new(),
+        }
+    }
+
+    /// Goes on from the end of the trace, with what is planned there, until nothing is left below the nodes that are
+    /// shared, or the visitor has seen enough. Between two executions, `pause` may look at the search.
+    fn run(
+        &mut self,
+        mut planned: WakeupTree,
+        visitor: &mut impl Visitor<X>,
+        mut pause: impl FnMut(&mut Self),
+    ) -> Result<ControlFlow<()>, Diverged> {
+        loop {
+            let begin = self.trace.len().saturating_sub(1);
+            while let Some(next) = self.next_move(&mut planned) {
+                self.execution.step(next, &mut self.step)?;
+                self.trace.push(next, &self.step);
+                if visitor.pulse().is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
+            }
+            if visitor.ended(self.execution, &self.trace).is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+            self.put_to_sleep(begin);
+            self.reverse_races(begin);
+            pause(self);
+            let Some(branch) = self.backtrack() else {
+                return Ok(ControlFlow::Continue(()));
+            };
+            replay(self.execution, &self.trace, &mut self.step)?;
+            planned = self.take(branch)?;
+        }
+    }
+
+    /// Makes the first step of a branch, and says what is planned after it.
+    fn take(&mut self, branch: Branch) -> Result<WakeupTree, Diverged> {
+        self.execution.step(branch.step, &mut self.step)?;
+        self.trace.push(branch.step, &self.step);
+        Ok(branch.then)
+    }
+
     /// The next move of the execution, and a node for the state before it: what is planned there, or
     /// whatever comes.
     fn next_move(&mut self, planned: &mut WakeupTree) -> Option<Move> {
@@ -131,6 +163,9 @@ impl<X: Execution> Search<'_, X> {
     fn backtrack(&mut self) -> Option<Branch> {
         loop {
             let last = self.nodes.len().checked_sub(1)?;
+            if last < self.shared.len() {
+                return None;
+            }
             let node = &mut self.nodes[last];
             node.sleep.push(self.trace.events()[last].step);
             if let Some(branch) = node.wakeup_tree.take_first() {
@@ -165,7 +200,7 @@ impl<X: Execution> Search<'_, X> {
             }
             match later.first_mut() {
                 Some(node) => node.sleep = inherited,
-                None => *self.redundant += u64::from(!inherited.is_empty()),
+                None => self.redundant += u64::from(!inherited.is_empty()),
             }
             let moved = &self.trace.events()[event];
             cut.set(moved.thread(), moved.number + 1);
@@ -261,26 +296,27 @@ impl<X: Execution> Search<'_, X> {
     /// Adds the sequence of the race to the wake-up tree of the state before event `first`, unless a weak
     /// initial of it sleeps there: then what begins like it is covered.
     fn keep_unless_covered(&mut self, first: usize) {
-        for &sleeping in &self.nodes[first].sleep {
-            if self.race.is_weak_initial(
-                &self.trace,
-                first,
-                sleeping,
-                self.execution,
-                &mut self.step,
-            ) {
-                return;
-            }
-        }
-        let Node {
-            wakeup_tree,
-            stable_locations,
+        let Self {
+            execution,
+            trace,
+            nodes,
+            step,
+            race,
+            shared,
             ..
-        } = &mut self.nodes[first];
-        wakeup_tree.insert(
-            &self.trace,
-            self.race.sequence(&self.trace, first),
-            *stable_locations,
-        );
+        } = self;
+        let mut covers =
+            |begun: &Move| race.is_weak_initial(trace, first, *begun, *execution, step);
+        match shared.get(first) {
+            None => {
+                let node = &mut nodes[first];
+                if !node.sleep.iter().any(&mut covers) {
+                    let sequence = race.sequence(trace, first);
+                    node.wakeup_tree
+                        .insert(trace, sequence, node.stable_locations);
+                }
+            }
+            Some(node) => node.insert_unless(&mut covers, trace, || race.sequence(trace, first)),
+        }
     }
 }

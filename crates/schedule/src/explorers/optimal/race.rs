@@ -157,7 +157,8 @@ impl Race {
     fn spare(&mut self, trace: &Trace, first: usize) -> bool {
         for event in (first..trace.len()).rev() {
             let known = &trace.events()[event];
-            if !self.cut.contains(known) || known.thread() == self.last.thread {
+            // What the second event's thread has got to know has to stay.
+            if !self.cut.contains(known) || self.thread_knows(trace, event) {
                 continue;
             }
             for access in trace.accesses(event) {
