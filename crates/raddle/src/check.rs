@@ -4,6 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use raddle_schedule::Coverage;
+
 use crate::explore::{self, Explored};
 use crate::options::Options;
 use crate::print;
@@ -55,8 +57,13 @@ pub struct Checker {
 pub struct Report {
     /// How many executions were made.
     pub executions: u64,
-    /// Whether these were all.
+    /// Whether no schedule is left that could show anything else.
     pub complete: bool,
+    /// All schedules with at most this many preemptions were covered, if it is not complete.
+    pub bound: Option<u32>,
+    /// How many happens-before classes the executions belong to, if
+    /// [`count_classes`](Checker::count_classes) asks for it.
+    pub classes: Option<u64>,
 }
 
 impl Checker {
@@ -116,6 +123,12 @@ impl Checker {
     /// Writes a report.
     pub fn report_file(mut self, path: impl Into<PathBuf>) -> Self {
         self.options.report_file = Some(path.into());
+        self
+    }
+
+    /// Whether to count the happens-before classes that are run. It takes memory for each of them.
+    pub fn count_classes(mut self, on: bool) -> Self {
+        self.options.count_classes = on;
         self
     }
 
@@ -209,24 +222,31 @@ impl Checker {
             Some(schedule) => {
                 let moves = print::parse_schedule(schedule);
                 let moves = moves.unwrap_or_else(|error| panic!("raddle: {error}"));
-                explore::replay(&mut program, &moves, &options)
+                explore::replay(&mut program, moves, &options)
             }
-            None => explore::explore(&mut program, &options),
+            None => explore::explore(&mut program, &options)
+                .unwrap_or_else(|error| panic!("raddle: {error}")),
         };
         let Explored {
             executions,
             failure,
             coverage,
+            classes,
         } = explored;
-        let complete = coverage == Some(raddle_schedule::Coverage::All);
+        let bound = match coverage {
+            Some(Coverage::UpToBound(bound)) => Some(bound),
+            _ => None,
+        };
         match failure {
             None => Ok(Report {
                 executions,
-                complete,
+                complete: coverage == Some(Coverage::All),
+                bound,
+                classes,
             }),
             Some(failure) => Err(Failed {
                 text: print::failure(&program, &failure, executions),
-                schedule: print::schedule(&program.moves()),
+                schedule: print::schedule(&program.schedule()),
                 failure,
                 executions,
             }),

@@ -37,6 +37,7 @@ pub mod hint;
 mod lazy_static;
 mod options;
 mod print;
+mod progress;
 mod rt;
 mod source;
 pub mod sync;

@@ -29,6 +29,8 @@ pub struct Options {
     pub replay: Option<String>,
     /// Where to write a report.
     pub report_file: Option<PathBuf>,
+    /// Whether to count the happens-before classes that are run, which takes memory for each of them.
+    pub count_classes: bool,
     /// How many real threads explore.
     pub workers: usize,
     /// Whether what can time out does so.
@@ -57,6 +59,7 @@ impl Default for Options {
             seed: None,
             replay: None,
             report_file: None,
+            count_classes: false,
             workers: 1,
             timeouts: true,
             spurious_wakeups: 1,
@@ -95,6 +98,7 @@ impl Options {
             self.spurious_wakeups = value;
         })?;
         number(get("STACK_SIZE"), |value| self.stack_size = value)?;
+        flag(get("COUNT_CLASSES"), &mut self.count_classes)?;
         flag(get("TIMEOUTS"), &mut self.timeouts)?;
         flag(get("WEAK_FAILURES"), &mut self.weak_failures)?;
         flag(get("LEAKS"), &mut self.leaks)?;

@@ -9,7 +9,7 @@ use crate::rt::{Failure, Program};
 
 /// What to say of the execution that a program has just made.
 pub(crate) fn failure(program: &Program, failure: &Failure, executions: u64) -> String {
-    let moves = program.moves();
+    let moves = program.schedule();
     let drawn = lanes::render(
         &program.story(),
         &lanes::Options {
@@ -36,7 +36,7 @@ pub(crate) fn failure(program: &Program, failure: &Failure, executions: u64) -> 
 }
 
 /// A schedule as a string: `0*3,1,0,2:1` is three steps of thread 0, one of thread 1, one of thread 0, and one of
-/// thread 2 that takes alternative 1.
+/// thread 2 that takes alternative 1. Threads are numbered as they are started.
 pub(crate) fn schedule(moves: &[Move]) -> String {
     let mut text = String::new();
     let mut rest = moves;

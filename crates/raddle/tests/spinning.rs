@@ -156,3 +156,38 @@ fn no_end_in_sight_is_a_failure() {
     });
     assert_eq!(all.failures, [("TooManySteps".to_owned(), 1)].into());
 }
+
+/// Loops that give up when nothing moves any more: either may do so first.
+#[test]
+fn who_gives_up_first() {
+    use raddle::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+    use std::collections::BTreeSet;
+    use std::sync::{Arc, Mutex};
+
+    let outcomes = Arc::new(Mutex::new(BTreeSet::new()));
+    let seen = outcomes.clone();
+    let report = raddle::Checker::new().explorer("optimal").check(move || {
+        let flag = Arc::new(AtomicUsize::new(0));
+        let last = Arc::new(AtomicUsize::new(0));
+        let threads: Vec<_> = (1..=2)
+            .map(|number| {
+                let (flag, last) = (flag.clone(), last.clone());
+                raddle::thread::spawn(move || {
+                    for _ in 0..4 {
+                        if flag.load(SeqCst) != 0 {
+                            return;
+                        }
+                        raddle::thread::yield_now();
+                    }
+                    last.store(number, SeqCst);
+                })
+            })
+            .collect();
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        seen.lock().unwrap().insert(last.load(SeqCst));
+    });
+    assert!(report.complete);
+    assert_eq!(*outcomes.lock().unwrap(), BTreeSet::from([1, 2]));
+}

@@ -2,7 +2,7 @@
 
 use raddle_schedule::{Cut, Location, Step, ThreadId, Trace};
 
-use super::effect::{Values, effect};
+use super::effect::{Values, effect, enabled};
 use super::make::add_watched;
 use super::objects::{Channel, Objects};
 use super::operation::Operation;
@@ -51,20 +51,59 @@ impl State {
             step.accesses.push(access);
         });
         step.alternatives = effect.alternatives;
-        let watched = thread.watched(announced);
-        add_watched(step, watched, &values);
-        let in_vain = announced.spins
-            && watched
-                .iter()
-                .all(|&(location, seen)| values.value(location) == seen);
-        let awake = match announced.woken_by {
-            Some((by, step)) => cut.count(by) > step,
-            // Only the next step of a thread can be one that it sleeps before.
-            None => !(thread.asleep && number == thread.steps),
-        };
+        add_watched(step, thread.watched(announced), &values);
         if let Operation::Spawn { child } = announced.operation {
             step.wakes.push(child);
         }
-        effect.enabled && awake && !in_vain
+        match self.ability(id, number, &values) {
+            Ability::None => false,
+            Ability::Full => true,
+            Ability::InVain => {
+                let someone_can_move = self
+                    .started
+                    .iter()
+                    .any(|&other| self.ability(other, cut.count(other), &values) == Ability::Full);
+                if !someone_can_move {
+                    self.touch_rest(step);
+                }
+                !someone_can_move
+            }
+        }
     }
+
+    /// Whether a thread that has made so many steps can make another one after the events of a cut.
+    fn ability(&self, id: ThreadId, number: u32, values: &At<'_>) -> Ability {
+        let thread = self.thread(id);
+        let Some(announced) = thread.announced.get(number as usize) else {
+            return Ability::None;
+        };
+        let awake = match announced.woken_by {
+            Some((by, step)) => values.cut.count(by) > step,
+            // Only the next step of a thread can be one that it sleeps before.
+            None => !(thread.asleep && number == thread.steps),
+        };
+        let in_vain = announced.spins
+            && thread
+                .watched(announced)
+                .iter()
+                .all(|&(location, seen)| values.value(location) == seen);
+        if !awake || !enabled(&announced.operation, values) {
+            Ability::None
+        } else if in_vain {
+            Ability::InVain
+        } else {
+            Ability::Full
+        }
+    }
+}
+
+/// What a thread can do.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ability {
+    /// Nothing.
+    None,
+    /// Go round in vain once more.
+    InVain,
+    /// Make its next step.
+    Full,
 }

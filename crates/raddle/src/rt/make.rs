@@ -25,7 +25,9 @@ impl State {
         debug_assert!(effect.enabled, "{operation:?} of {id:?} is blocked");
         add_watched(step, thread.watched(&announced), &self.objects);
         step.alternatives = effect.alternatives;
-        step.last_resort = in_vain;
+        if in_vain {
+            self.touch_rest(step);
+        }
         let choice = if choice < effect.alternatives {
             choice
         } else {
@@ -45,6 +47,18 @@ impl State {
         let runs_on = self.follow_up(id, &announced, choice, effect, step);
         self.clocks.tick(id);
         runs_on
+    }
+
+    /// Makes it a step that is only possible because no thread can make another one. Which of those that spin
+    /// goes on first matters: they all touch one location.
+    pub(super) fn touch_rest(&self, step: &mut Step) {
+        step.last_resort = true;
+        step.accesses.push(Access {
+            location: self.rest,
+            mode: Mode::Write,
+            before: 0,
+            after: 0,
+        });
     }
 
     /// Writes down what a step does, and does it.
@@ -69,7 +83,9 @@ impl State {
         for &access in &step.accesses {
             changed |= progresses(self.objects.kind(access.location), &access);
             self.objects.set(access.location, access.after);
-            thread.touched.push((access.location, access.after));
+            if access.location != self.rest {
+                thread.touched.push((access.location, access.after));
+            }
             self.accesses.push(access);
         }
         if changed {

@@ -79,10 +79,11 @@ pub(crate) enum Kind {
     Count,
     Waker,
     Cell,
+    Rest,
 }
 
 impl Kind {
-    const ALL: usize = 16;
+    const ALL: usize = 17;
 
     /// What to call such an object.
     pub(crate) fn word(self) -> &'static str {
@@ -110,6 +111,7 @@ impl Kind {
             Self::Count => "arc",
             Self::Waker => "waker",
             Self::Cell => "cell",
+            Self::Rest => "rest",
         }
     }
 }

@@ -112,6 +112,22 @@ impl Program {
         self.deeds.iter().map(|deed| deed.made).collect()
     }
 
+    /// The moves of this execution with threads numbered in the order in which they were started. Unlike
+    /// their ids, these numbers do not depend on earlier executions.
+    #[must_use]
+    pub fn schedule(&self) -> Vec<Move> {
+        let threads = self.threads();
+        let position = |id: ThreadId| threads.iter().position(|&started| started == id);
+        let number = |id| position(id).and_then(|position| u32::try_from(position).ok());
+        self.deeds
+            .iter()
+            .map(|deed| Move {
+                thread: ThreadId(number(deed.made.thread).unwrap_or(u32::MAX)),
+                ..deed.made
+            })
+            .collect()
+    }
+
     /// This execution in words.
     #[must_use]
     pub fn story(&self) -> Story {

@@ -35,6 +35,8 @@ pub(crate) struct Made {
 
 /// An execution, and what its runtime knows from earlier ones.
 pub(crate) struct State {
+    /// What steps touch that are only possible because no thread can make another one.
+    pub(crate) rest: Location,
     pub(crate) phase: Phase,
     /// No other execution in this process has the same.
     pub(crate) generation: u64,
@@ -125,6 +127,7 @@ impl State {
             clocks: Clocks::default(),
             counts: Counts::default(),
             corrected: None,
+            rest: Location(0),
             names: Names::default(),
             settings,
             weak_ordering: None,
@@ -139,6 +142,7 @@ impl State {
         self.generation = generation;
         self.current = ThreadId::MAIN;
         self.objects.clear();
+        self.rest = self.objects.add(Kind::Rest, 0);
         for index in 0..self.started.len() {
             let thread = self.started[index];
             self.threads[thread.index()].reset();
@@ -336,7 +340,7 @@ impl State {
     /// How many alternatives the next step of a thread has.
     pub(crate) fn alternatives(&self, id: ThreadId) -> u32 {
         self.thread(id).next().map_or(1, |next| {
-            effect(&next.operation, &self.objects, &mut |_| ()).alternatives
+            super::effect::effect(&next.operation, &self.objects, &mut |_| ()).alternatives
         })
     }
 

@@ -1,13 +1,13 @@
 //! One given schedule.
 
-use crate::execution::{Diverged, Execution, Move, Status, Step};
+use crate::execution::{Diverged, Execution, Move, Status, Step, ThreadId};
 use crate::explorer::{Coverage, Explorer, Visitor, default_thread};
 use crate::trace::Trace;
 
 /// Runs one execution: the moves that are given, then each thread as long as it can.
 #[derive(Clone, Debug)]
 pub struct Replay {
-    /// The moves.
+    /// The moves, with threads numbered in the order in which this execution starts them.
     pub schedule: Vec<Move>,
 }
 
@@ -23,22 +23,23 @@ impl Explorer for Replay {
         loop {
             let next = match self.schedule.get(trace.len()) {
                 Some(&next) => {
-                    let known = execution.threads().contains(&next.thread);
-                    if !known || execution.status(next.thread) != Status::Enabled {
+                    let thread = execution.threads().get(next.thread.index()).copied();
+                    let can_move = |thread: &ThreadId| execution.status(*thread) == Status::Enabled;
+                    let Some(thread) = thread.filter(can_move) else {
                         return Err(Diverged {
                             expected: format!(
                                 "thread {} makes step {} of the schedule",
                                 next.thread.0,
                                 trace.len() + 1
                             ),
-                            found: if known {
+                            found: if thread.is_some() {
                                 "it can't move there".to_owned()
                             } else {
                                 "there is no such thread".to_owned()
                             },
                         });
-                    }
-                    next
+                    };
+                    Move { thread, ..next }
                 }
                 None => {
                     let last = trace.events().last().map(|event| event.thread());
