@@ -29,8 +29,8 @@ pub(crate) struct Mark {
     pub(crate) place: Place,
     /// How much the thread had touched then.
     pub(crate) touched: usize,
-    /// The operation before it, and what that gave.
-    pub(crate) last: Option<(Place, u64)>,
+    /// Where the operation before it was.
+    pub(crate) last: Option<Place>,
 }
 
 /// What runs as a thread.
