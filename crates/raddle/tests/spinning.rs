@@ -187,6 +187,7 @@ fn consumers_that_poll_see_every_message() {
         let mut seen = Vec::new();
         while seen.len() < 2 {
             // The last one first: what is seen depends on when it is looked at.
+            // The lock is still held while it yields.
             match queue.lock().unwrap().pop() {
                 Some(message) => seen.push(message),
                 None => thread::yield_now(),

@@ -133,7 +133,12 @@ fn same(one: Option<Place>, other: Option<Place>) -> bool {
 }
 
 /// Adds to the watched locations from `first` on; the value left last is what counts.
-fn watch(watches: &mut Vec<(Location, u64)>, first: usize, location: Location, left: u64) {
+pub(super) fn watch(
+    watches: &mut Vec<(Location, u64)>,
+    first: usize,
+    location: Location,
+    left: u64,
+) {
     match watches[first..]
         .iter_mut()
         .find(|known| known.0 == location)
