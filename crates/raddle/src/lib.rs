@@ -25,6 +25,10 @@
 //!   what they order: [cells](cell) that are accessed without synchronisation are data races.
 //! - Time does not pass. What may take too long does so in some executions and does not in others.
 //! - Loops that wait for other threads say so by [`thread::yield_now`] or [`hint::spin_loop`]; see there.
+//! - An execution is over when all threads have ended. If the main thread has, but others wait for ever, that is a
+//!   deadlock too.
+//! - Threads run one at a time, as coroutines of one real thread: a lock of `std` that is held across an operation of
+//!   this crate stops everything, and thread-locals of `std` are shared by all (see [`Backend`]).
 //! - The code under test has to do the same when it is run again: no clock, no random numbers, no
 //!   addresses, nothing kept from one execution to the next.
 

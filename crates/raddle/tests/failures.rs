@@ -100,7 +100,7 @@ fn what_comes_from_outside_is_refused() {
     let failed = fails(move || {
         let outside2 = outside.clone();
         let child = thread::spawn(move || outside2.load(SeqCst));
-        outside.load(SeqCst);
+        outside.store(1, SeqCst);
         child.join().unwrap();
     });
     assert!(

@@ -191,3 +191,46 @@ fn who_gives_up_first() {
     assert!(report.complete);
     assert_eq!(*outcomes.lock().unwrap(), BTreeSet::from([1, 2]));
 }
+
+#[test]
+fn a_loop_that_also_writes_ends() {
+    let all = all(|| {
+        let flag = Arc::new(AtomicBool::new(false));
+        let flag2 = flag.clone();
+        let rounds = AtomicU32::new(0);
+        let child = thread::spawn(move || flag2.store(true, SeqCst));
+        while !flag.load(SeqCst) {
+            rounds.fetch_add(1, SeqCst);
+            thread::yield_now();
+        }
+        child.join().unwrap();
+        rounds.load(SeqCst)
+    });
+    assert_eq!(all.outcomes, [0, 1, 2].into());
+    assert!(all.failures.is_empty(), "{:?}", all.messages);
+}
+
+#[test]
+fn consumers_that_poll_see_every_message() {
+    let all = all(|| {
+        let queue = Arc::new(Mutex::new(Vec::new()));
+        let queue2 = queue.clone();
+        let child = thread::spawn(move || {
+            queue2.lock().unwrap().push(1);
+            queue2.lock().unwrap().push(2);
+        });
+        let mut seen = Vec::new();
+        while seen.len() < 2 {
+            // The last one first: what is seen depends on when it is looked at.
+            // The lock is still held while it yields.
+            match queue.lock().unwrap().pop() {
+                Some(message) => seen.push(message),
+                None => thread::yield_now(),
+            }
+        }
+        child.join().unwrap();
+        seen
+    });
+    assert_eq!(all.outcomes, [vec![1, 2], vec![2, 1]].into());
+    assert!(all.failures.is_empty(), "{:?}", all.messages);
+}

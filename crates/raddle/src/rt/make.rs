@@ -6,7 +6,7 @@ use super::Place;
 use super::effect::{Effect, Values, effect};
 use super::objects::Kind;
 use super::operation::Operation;
-use super::spin::progresses;
+use super::spin::{progresses, watch};
 use super::state::{Made, State};
 use super::thread::Announced;
 
@@ -85,6 +85,14 @@ impl State {
             self.objects.set(access.location, access.after);
             if access.location != self.rest {
                 thread.touched.push((access.location, access.after));
+                if let Some(first) = thread.spin_next {
+                    watch(
+                        &mut thread.watches,
+                        first as usize,
+                        access.location,
+                        access.after,
+                    );
+                }
             }
             self.accesses.push(access);
         }

@@ -1,7 +1,7 @@
 //! [`Program`]: a closure as something that an explorer can run.
 
 use std::cell::RefCell;
-use std::mem::Discriminant;
+use std::mem::discriminant;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -43,7 +43,7 @@ pub struct Program {
 #[derive(Clone, Copy)]
 struct Deed {
     made: Move,
-    next: Option<(Discriminant<Operation>, &'static str, Place)>,
+    next: Option<(Operation, Place)>,
 }
 
 /// Executions of the whole process, so that no two have the same number.
@@ -232,14 +232,10 @@ impl Program {
         let state = self.runtime.state.borrow();
         let deed = Deed {
             made,
-            next: state.thread(made.thread).next().map(|next| {
-                let operation = &next.operation;
-                (
-                    std::mem::discriminant(operation),
-                    operation.verb(),
-                    next.place,
-                )
-            }),
+            next: state
+                .thread(made.thread)
+                .next()
+                .map(|next| (next.operation, next.place)),
         };
         let index = self.deeds.len();
         self.deeds.push(deed);
@@ -268,8 +264,9 @@ impl Program {
 impl Deed {
     fn does_as(&self, other: &Self) -> bool {
         match (self.next, other.next) {
-            (Some((one, _, here)), Some((two, _, there))) => {
-                one == two && (std::ptr::eq(here, there) || here == there)
+            (Some((one, here)), Some((two, there))) => {
+                discriminant(&one) == discriminant(&two)
+                    && (std::ptr::eq(here, there) || here == there)
             }
             (None, None) => true,
             _ => false,
@@ -278,7 +275,7 @@ impl Deed {
 
     fn describe(&self, thread: &str) -> String {
         match self.next {
-            Some((_, verb, place)) => format!("{thread} {verb} at {place}"),
+            Some((operation, place)) => format!("{thread} {} at {place}", operation.verb()),
             None => format!("{thread} has ended"),
         }
     }

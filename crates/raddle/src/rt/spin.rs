@@ -2,9 +2,13 @@
 //!
 //! A loop that waits for another thread would go on for ever in some schedules, and in all the others
 //! go round any number of times. So a thread says at which place it spins (`yield_now`, `spin_loop`, `sleep`).
-//! When it comes to the same place again, after the same operation with the same result, it has gone round in
-//! vain, and going round again is pointless as long as everything that it touched on the way has
-//! the value that it left. Its next operation has to wait until that is no longer so.
+//! When it comes to the same place again, after the operation at the same place, it has gone round in vain, and going
+//! round again is pointless as long as everything that it touched on the way has the value that it left. Its next
+//! operation has to wait until that is no longer so.
+//!
+//! This is exact for loops that wait for something and do nothing else. Of a loop that also counts how often it goes
+//! round, for itself, and does something else after some rounds, only those rounds are seen in which something has changed,
+//! and those that are a last resort.
 //!
 //! If no thread can do anything else, those that spin may go on after all: some loops end
 //! by themselves. If that changes nothing for long, they never will.
@@ -38,7 +42,7 @@ impl State {
         let last = thread
             .steps
             .checked_sub(1)
-            .map(|last| (thread.announced[last as usize].place, thread.result));
+            .map(|last| thread.announced[last as usize].place);
         let now = Mark {
             place,
             touched: thread.touched.len(),
@@ -90,10 +94,12 @@ impl State {
         };
         let value = self.objects.value(lock).wrapping_sub(version);
         self.objects.set(lock, value);
-        if let Some(touched) = self.thread_mut(current).touched.last_mut() {
+        let touched = &mut self.thread_mut(current).touched;
+        if let Some(touched) = touched.iter_mut().rfind(|touched| touched.0 == lock) {
             touched.1 = value;
         }
-        if let Some(access) = self.accesses.last_mut() {
+        let mut accesses = self.accesses.iter_mut();
+        if let Some(access) = accesses.rfind(|access| access.location == lock) {
             access.after = value;
         }
         self.corrected = Some((lock, value));
@@ -118,16 +124,21 @@ impl State {
     }
 }
 
-fn same(one: Option<(Place, u64)>, other: Option<(Place, u64)>) -> bool {
+fn same(one: Option<Place>, other: Option<Place>) -> bool {
     match (one, other) {
-        (Some(one), Some(other)) => std::ptr::eq(one.0, other.0) && one.1 == other.1,
+        (Some(one), Some(other)) => std::ptr::eq(one, other),
         (None, None) => true,
         _ => false,
     }
 }
 
 /// Adds to the watched locations from `first` on; the value left last is what counts.
-fn watch(watches: &mut Vec<(Location, u64)>, first: usize, location: Location, left: u64) {
+pub(super) fn watch(
+    watches: &mut Vec<(Location, u64)>,
+    first: usize,
+    location: Location,
+    left: u64,
+) {
     match watches[first..]
         .iter_mut()
         .find(|known| known.0 == location)

@@ -29,8 +29,8 @@ pub(crate) struct Mark {
     pub(crate) place: Place,
     /// How much the thread had touched then.
     pub(crate) touched: usize,
-    /// The operation before it, and what that gave.
-    pub(crate) last: Option<(Place, u64)>,
+    /// Where the operation before it was.
+    pub(crate) last: Option<Place>,
 }
 
 /// What runs as a thread.
@@ -134,9 +134,19 @@ impl Thread {
         self.announced.get(self.steps as usize)
     }
 
-    pub(crate) fn announce(&mut self, operation: Operation, place: Place) {
+    pub(crate) fn announce(&mut self, mut operation: Operation, place: Place) {
         let end = u32::try_from(self.watches.len()).expect("too many watched locations");
-        let start = self.spin_next.take();
+        let start = match &mut operation {
+            // Who spins while it holds a lock keeps others from what it waits for; it waits after giving it back.
+            Operation::Unlock { unused, .. } | Operation::WriteUnlock { unused, .. }
+                if self.spin_next.is_some() =>
+            {
+                *unused = !self.changed_under_lock;
+                None
+            }
+            Operation::ReadUnlock { .. } => None,
+            _ => self.spin_next.take(),
+        };
         self.announced.push(Announced {
             operation,
             place,
