@@ -213,7 +213,7 @@ impl<S: System> Stepwise<S> {
         self.path.push(after);
         self.made.push(Made { taken: next, step });
         self.steps += 1;
-        if self.made.len() >= self.max_length {
+        if self.made.len() > self.max_length {
             let thread = raddle_explore::ThreadId(thread_id(position).0);
             let state = &self.path[self.length].state;
             let place = self.stepper.system.place(state, thread);

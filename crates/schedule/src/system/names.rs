@@ -28,6 +28,8 @@ enum Named {
     Made(ThreadId, u64),
     /// All that invariants look at, taken together.
     Invariants,
+    /// Which threads there are.
+    Threads,
 }
 
 impl Names {
@@ -68,6 +70,11 @@ impl Names {
     /// The location that stands for all that invariants look at.
     pub(super) fn invariants(&mut self) -> Location {
         self.number(Named::Invariants)
+    }
+
+    /// The location that stands for which threads there are.
+    pub(super) fn threads(&mut self) -> Location {
+        self.number(Named::Threads)
     }
 
     fn number(&mut self, named: Named) -> Location {

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use raddle_explore::{Choice, Fault, Footprint, Status as Became, System};
+use raddle_explore::{AccessKind, Choice, Fault, Footprint, Status as Became, SyncOp, System};
 
 use super::accesses::{access_of, add, conflict};
 use super::names::Names;
@@ -130,6 +130,16 @@ impl<S: System> Stepper<S> {
                     .names
                     .location(&self.system, &node.threads, access.location);
                 add(&mut next.step.accesses, access_of(access, location));
+                if let Some(mode) = touches_threads(access, &self.probe.footprint) {
+                    let threads = self.names.threads();
+                    let access = Access {
+                        location: threads,
+                        mode,
+                        before: 0,
+                        after: u64::from(mode == Mode::Shared),
+                    };
+                    add(&mut next.step.accesses, access);
+                }
                 writes |= access.writes;
                 writes_observed |=
                     access.writes && node.observed.binary_search(&access.location).is_ok();
@@ -207,16 +217,19 @@ impl<S: System> Stepper<S> {
             broken: node.broken.clone(),
         };
         self.observe(&mut after);
-        debug_assert!(self.is_honest(&after), "a footprint has left something out");
+        #[cfg(debug_assertions)]
+        self.assert_honest(&after);
         after
     }
 
-    /// Whether what is believed about next steps is true.
-    fn is_honest(&mut self, node: &Node<S::State>) -> bool {
-        node.next.iter().enumerate().all(|(position, known)| {
-            let known = known.as_deref();
-            known.is_none_or(|known| *known == self.find_next(node, position))
-        })
+    /// What is believed about next steps is true: no footprint has left anything out.
+    #[cfg(debug_assertions)]
+    fn assert_honest(&mut self, node: &Node<S::State>) {
+        for (position, believed) in node.next.iter().enumerate() {
+            if let Some(believed) = believed {
+                assert_eq!(**believed, self.find_next(node, position));
+            }
+        }
     }
 
     fn observe(&mut self, node: &mut Node<S::State>) {
@@ -243,6 +256,20 @@ impl<State> Node<State> {
     /// What the thread at a position does next, if somebody has asked before.
     pub(super) fn known_next(&self, position: usize) -> Option<&Next> {
         self.next[position].as_deref()
+    }
+}
+
+/// How an access touches the set of threads. Who looks at all threads touches the ends of those
+/// that there are, so what it touches depends on whether another one was started before. Starting threads commutes.
+fn touches_threads(access: &raddle_explore::Access, footprint: &Footprint) -> Option<Mode> {
+    let is_data =
+        |access: &raddle_explore::Access| !matches!(access.kind, AccessKind::Sync(_));
+    match access.kind {
+        AccessKind::Sync(SyncOp::Spawn) if access.writes => Some(Mode::Shared),
+        AccessKind::Sync(SyncOp::Census) => Some(Mode::Read),
+        // For the sake of an access to data it looks at all threads. Otherwise the program waits for one of them.
+        AccessKind::Sync(SyncOp::Join) if footprint.iter().any(is_data) => Some(Mode::Read),
+        _ => None,
     }
 }
 
