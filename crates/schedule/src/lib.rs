@@ -5,6 +5,7 @@ pub mod class;
 pub mod execution;
 pub mod explorer;
 pub mod explorers;
+pub mod system;
 pub mod testing;
 pub mod trace;
 
