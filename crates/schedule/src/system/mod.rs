@@ -238,6 +238,13 @@ impl<S: System> Execution for Stepwise<S> {
         next.map_or(Status::Ended, |next| next.status)
     }
 
+    fn alternatives(&self, thread: ThreadId) -> u32 {
+        let node = &self.path[self.length];
+        let position = node.position(thread);
+        let next = position.and_then(|position| node.known_next(position));
+        next.map_or(1, |next| next.step.alternatives)
+    }
+
     fn step(&mut self, next: Move, step: &mut Step) -> Result<(), Diverged> {
         let known = self.made.get(self.length);
         if known.is_none_or(|known| known.taken != next) {
