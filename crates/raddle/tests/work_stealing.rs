@@ -149,34 +149,31 @@ impl Queue {
 /// The owner pushes twice and pops once, half as often as there are items, and then pops the rest; thieves steal.
 fn driver(thieves: usize, items: usize, attempts: usize, buggy: bool) -> impl Fn() -> bool {
     move || {
-        let queue = Arc::new(Queue::new(buggy));
-        let taken = Arc::new(Plain::new(vec![0; items]));
+        let queue = Queue::new(buggy);
+        let taken = Plain::new(vec![0; items]);
         let take = |item: Option<usize>, taken: &Plain<Vec<usize>>| {
             if let Some(item) = item {
                 taken.lock().unwrap()[item] += 1;
             }
         };
-        let thieves: Vec<_> = (0..thieves)
-            .map(|_| {
-                let (queue, taken) = (queue.clone(), taken.clone());
-                thread::spawn(move || {
+        // The end of the scope waits for all thieves in one step.
+        thread::scope(|scope| {
+            for _ in 0..thieves {
+                scope.spawn(|| {
                     for _ in 0..attempts {
                         take(queue.steal(), &taken);
                     }
-                })
-            })
-            .collect();
-        for round in 0..items / 2 {
-            queue.push(2 * round);
-            queue.push(2 * round + 1);
-            take(queue.pop(), &taken);
-        }
-        for _ in 0..items / 2 {
-            take(queue.pop(), &taken);
-        }
-        for thief in thieves {
-            thief.join().unwrap();
-        }
+                });
+            }
+            for round in 0..items / 2 {
+                queue.push(2 * round);
+                queue.push(2 * round + 1);
+                take(queue.pop(), &taken);
+            }
+            for _ in 0..items / 2 {
+                take(queue.pop(), &taken);
+            }
+        });
         taken.lock().unwrap().iter().all(|&times| times == 1)
     }
 }
@@ -233,6 +230,22 @@ fn the_bug() {
         assert_eq!(
             count("bounded", bound, driver(1, 4, 2, true)).0,
             classes,
+            "{bound}"
+        );
+    }
+}
+
+#[test]
+fn two_thieves() {
+    for (bound, executions, classes) in [(0, 2, 2), (1, 185, 98), (2, 6280, 916)] {
+        assert_eq!(
+            count("cb-dfs", bound, driver(2, 4, 1, false)),
+            (executions, 0),
+            "{bound}"
+        );
+        assert_eq!(
+            count("bounded", bound, driver(2, 4, 1, false)),
+            (classes, 0),
             "{bound}"
         );
     }

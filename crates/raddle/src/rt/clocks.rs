@@ -234,6 +234,11 @@ impl Clocks {
         }
         match *operation {
             Operation::Join { end } => self.acquire(id, end),
+            Operation::JoinAll { .. } => {
+                for access in accesses {
+                    self.acquire(id, access.location);
+                }
+            }
             Operation::End { end } => self.release(id, end),
             Operation::Load { at, order } => self.load(id, at, order),
             Operation::Store { at, order, .. } => self.store(id, at, order, false),

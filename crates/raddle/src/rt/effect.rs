@@ -14,6 +14,8 @@ pub(crate) trait Values {
     fn value(&self, at: Location) -> u64;
     /// What a channel consists of. That never changes but for messages that are added.
     fn channel(&self, number: u32) -> &Channel;
+    /// The locations of a group. That never changes.
+    fn group(&self, number: u32) -> &[Location];
 }
 
 /// What an operation would do.
@@ -51,6 +53,10 @@ impl Effect {
 pub(crate) fn enabled(operation: &Operation, values: &impl Values) -> bool {
     match *operation {
         Operation::Join { end } => values.value(end) != 0,
+        Operation::JoinAll { group } => values
+            .group(group)
+            .iter()
+            .all(|&end| values.value(end) != 0),
         Operation::Lock { mutex } => values.value(mutex) & 1 == 0,
         Operation::ReadLock { lock } => values.value(lock) & rw::WRITER == 0,
         Operation::WriteLock { lock } => values.value(lock) & (rw::WRITER | rw::READERS) == 0,
@@ -89,6 +95,13 @@ pub(crate) fn effect(
             let ended = values.value(end);
             access(end, Mode::Read, ended, ended);
             Effect::DONE.when(ended != 0)
+        }
+        Operation::JoinAll { group } => {
+            for &end in values.group(group) {
+                let ended = values.value(end);
+                access(end, Mode::Read, ended, ended);
+            }
+            Effect::DONE.when(enabled(operation, values))
         }
         Operation::Choose { alternatives, .. } => Effect {
             alternatives,

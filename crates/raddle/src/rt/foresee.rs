@@ -26,6 +26,10 @@ impl Values for At<'_> {
     fn channel(&self, number: u32) -> &Channel {
         self.objects.channel(number)
     }
+
+    fn group(&self, number: u32) -> &[Location] {
+        self.objects.group(number)
+    }
 }
 
 impl State {

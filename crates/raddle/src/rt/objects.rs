@@ -146,6 +146,7 @@ pub(crate) struct Objects {
     entries: Vec<Entry>,
     of_kind: [u32; Kind::ALL],
     pub(crate) channels: Vec<Channel>,
+    pub(crate) groups: Vec<Vec<Location>>,
 }
 
 impl Objects {
@@ -153,6 +154,7 @@ impl Objects {
         self.entries.clear();
         self.of_kind = [0; Kind::ALL];
         self.channels.clear();
+        self.groups.clear();
     }
 
     /// A new location.
@@ -165,6 +167,12 @@ impl Objects {
             number: *count,
         });
         Location(u32::try_from(self.entries.len() - 1).expect("too many locations"))
+    }
+
+    /// Makes a group of locations, and gives it a number.
+    pub(crate) fn add_group(&mut self, group: Vec<Location>) -> u32 {
+        self.groups.push(group);
+        u32::try_from(self.groups.len() - 1).expect("too many groups")
     }
 
     pub(crate) fn location_count(&self) -> usize {

@@ -25,6 +25,10 @@ pub(crate) enum Operation {
     Join {
         end: Location,
     },
+    /// Waits for the ends of several threads: those of a group of this number.
+    JoinAll {
+        group: u32,
+    },
     /// Takes one of several alternatives.
     Choose {
         alternatives: u32,
@@ -275,6 +279,7 @@ impl Operation {
             Self::End { .. } => "ends",
             Self::Spawn { .. } => "starts a thread",
             Self::Join { .. } => "joins a thread",
+            Self::JoinAll { .. } => "joins all threads of its scope",
             Self::Choose { reason, .. } => match reason {
                 Reason::Asked => "chooses",
                 Reason::Timeout => "decides about a timeout",

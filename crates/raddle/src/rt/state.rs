@@ -106,6 +106,10 @@ impl Values for Objects {
     fn channel(&self, number: u32) -> &Channel {
         &self.channels[number as usize]
     }
+
+    fn group(&self, number: u32) -> &[Location] {
+        &self.groups[number as usize]
+    }
 }
 
 impl State {

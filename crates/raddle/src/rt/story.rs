@@ -232,6 +232,14 @@ impl State {
         }
         match *operation {
             Operation::Join { end } => format!("waits for the end of {}", self.owner_of(end)),
+            Operation::JoinAll { group } => {
+                let left = self.objects.groups[group as usize].iter();
+                let names: Vec<String> = left
+                    .filter(|&&end| self.objects.value(end) == 0)
+                    .map(|&end| self.owner_of(end))
+                    .collect();
+                format!("waits for the end of {}", names.join(", "))
+            }
             Operation::Park { .. } => "is parked, and nobody unparks it".into(),
             Operation::OnceBegin { once, .. } | Operation::OnceWait { once, .. } => {
                 format!("waits until {} is done", self.objects.name(once))

@@ -39,23 +39,26 @@ where
     let mut waited = 0;
     // A thread of the scope can start others while this waits.
     loop {
-        let child = scope.children.0.borrow().get(waited).copied();
-        let Some(id) = child else { break };
-        waited += 1;
-        if rt::tearing_down() {
-            // Threads are torn down before those whose scopes they are in.
+        let children = scope.children.0.borrow()[waited..].to_vec();
+        // Threads are torn down before those whose scopes they are in.
+        if children.is_empty() || rt::tearing_down() {
             break;
         }
+        waited += children.len();
         rt::perform(|state| {
-            Ok(Operation::Join {
-                end: state.end_of(id),
+            let ends = children.iter().map(|&id| state.end_of(id)).collect();
+            Ok(Operation::JoinAll {
+                group: state.objects.add_group(ends),
             })
         });
         panicked |= rt::with(|state| {
-            let child = state.thread_mut(id);
-            let unseen = child.panicked.is_some() && !child.joined;
-            child.joined = true;
-            unseen
+            let mut panicked = false;
+            for &id in &children {
+                let child = state.thread_mut(id);
+                panicked |= child.panicked.is_some() && !child.joined;
+                child.joined = true;
+            }
+            panicked
         });
     }
     match result {
