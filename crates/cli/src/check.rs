@@ -110,8 +110,14 @@ fn error_report(args: &Check, reason: String, diagnostics: Vec<json::Diagnostic>
         verdict: json::Verdict::Error,
         reason: Some(reason),
         file: args.file.display().to_string(),
-        reduction: args.reduction.clone(),
-        search: args.search.name().into(),
+        reduction: match args.explore {
+            Some(_) => String::new(),
+            None => args.reduction.clone(),
+        },
+        search: match args.explore {
+            Some(_) => String::new(),
+            None => args.search.name().into(),
+        },
         granularity: args.step.granularity.name().into(),
         properties: property_names(properties(&args.asked.property), args),
         diagnostics,

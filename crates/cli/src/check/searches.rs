@@ -80,7 +80,11 @@ impl Findings {
 
     /// The first violation that has a schedule; its story is the first one.
     pub(super) fn into_counterexample(self) -> Option<Counterexample> {
-        let violation = self.runs.into_iter().flat_map(|run| run.violations).next()?;
+        let violation = self
+            .runs
+            .into_iter()
+            .flat_map(|run| run.violations)
+            .next()?;
         let (kind, story) = self.stories.into_iter().next()?;
         Some((violation, kind, story))
     }
@@ -213,7 +217,10 @@ fn hurried(in_brief: &Range<usize>, steps: usize) -> String {
     )
 }
 
-pub(super) fn unreached_goals(machine: &Machine, program: &Arc<Program>) -> Vec<(ViolationKind, Story)> {
+pub(super) fn unreached_goals(
+    machine: &Machine,
+    program: &Arc<Program>,
+) -> Vec<(ViolationKind, Story)> {
     let narrator = Narrator::new(machine.clone());
     let goals = machine.unreached_goals().into_iter();
     goals

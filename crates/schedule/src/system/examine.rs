@@ -235,15 +235,20 @@ impl Examiner<'_> {
         }
         let mut names = execution.names_of(&blocked);
         names.sort_unstable();
-        self.record(execution, Key::Deadlock(names), length, |system, state, _| {
-            let canonical = |waiting: BlockedThread| BlockedThread {
-                thread: canonical_position(system, state, waiting.thread),
-                ..waiting
-            };
-            Cause::Deadlock {
-                blocked: blocked.into_iter().map(canonical).collect(),
-            }
-        });
+        self.record(
+            execution,
+            Key::Deadlock(names),
+            length,
+            |system, state, _| {
+                let canonical = |waiting: BlockedThread| BlockedThread {
+                    thread: canonical_position(system, state, waiting.thread),
+                    ..waiting
+                };
+                Cause::Deadlock {
+                    blocked: blocked.into_iter().map(canonical).collect(),
+                }
+            },
+        );
     }
 }
 

@@ -262,8 +262,7 @@ impl<State> Node<State> {
 /// How an access touches the set of threads. Who looks at all threads touches the ends of those
 /// that there are, so what it touches depends on whether another one was started before. Starting threads commutes.
 fn touches_threads(access: &raddle_explore::Access, footprint: &Footprint) -> Option<Mode> {
-    let is_data =
-        |access: &raddle_explore::Access| !matches!(access.kind, AccessKind::Sync(_));
+    let is_data = |access: &raddle_explore::Access| !matches!(access.kind, AccessKind::Sync(_));
     match access.kind {
         AccessKind::Sync(SyncOp::Spawn) if access.writes => Some(Mode::Shared),
         AccessKind::Sync(SyncOp::Census) => Some(Mode::Read),

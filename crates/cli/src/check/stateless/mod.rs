@@ -217,7 +217,10 @@ fn given_up(args: &Check, machine: Machine, stop: Stop) -> String {
     let narrator = Narrator::new(machine);
     let at = |place| {
         let spot = narrator.statement_spot(place);
-        format!("{}:{}:{} (`{}`)", spot.file, spot.line, spot.column, spot.text)
+        format!(
+            "{}:{}:{} (`{}`)",
+            spot.file, spot.line, spot.column, spot.text
+        )
     };
     const STATES: &str = "a search that stores states can do it: leave out `--explore`";
     match stop {

@@ -3,8 +3,8 @@
 use raddle_machine::Program;
 use raddle_report::json::{self, CheckReport};
 
-use super::super::report::unreached;
 use super::super::property_names;
+use super::super::report::unreached;
 use super::Findings;
 use crate::args::Check;
 use crate::memory;

@@ -4,8 +4,8 @@ use raddle_machine::Program;
 use raddle_report::style::Role;
 use raddle_report::table::{key_values, number};
 
-use super::super::text::{elapsed, headline, stories, warn_unreached};
 use super::super::property_names;
+use super::super::text::{elapsed, headline, stories, warn_unreached};
 use super::Findings;
 use crate::args::Check;
 use crate::terminal::Terminal;
@@ -37,7 +37,11 @@ fn summary(args: &Check, findings: &Findings, terminal: Terminal) -> String {
         None => headline(findings.verdict(), findings.stories.len()),
     };
     let verdict = terminal.palette().paint(role, &verdict);
-    let classes = if found.classes == 1 { "class" } else { "classes" };
+    let classes = if found.classes == 1 {
+        "class"
+    } else {
+        "classes"
+    };
     let mut lines = vec![format!(
         "{verdict}: {} of {} {classes}, {}, {} ({})",
         counted(found.executions, "execution"),
@@ -54,7 +58,10 @@ fn summary(args: &Check, findings: &Findings, terminal: Terminal) -> String {
     if let Some(reason) = &findings.reason {
         remark(reason.clone());
     } else if found.cut > 0 {
-        remark(format!("{} cut by `assume`", counted(found.cut, "execution")));
+        remark(format!(
+            "{} cut by `assume`",
+            counted(found.cut, "execution")
+        ));
     }
     lines.join("\n") + "\n"
 }
