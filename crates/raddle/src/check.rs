@@ -8,8 +8,8 @@ use raddle_schedule::Coverage;
 
 use crate::explore::{self, Explored};
 use crate::options::Options;
-use crate::print;
 use crate::rt::{Backend, Failure, Program};
+use crate::{print, report_file};
 
 /// Runs a closure under every schedule that matters.
 ///
@@ -120,7 +120,8 @@ impl Checker {
         self
     }
 
-    /// Writes a report.
+    /// Writes a report to a file, as JSON: what was explored, or what failed, with every step of the execution and the
+    /// string that replays it.
     pub fn report_file(mut self, path: impl Into<PathBuf>) -> Self {
         self.options.report_file = Some(path.into());
         self
@@ -129,12 +130,6 @@ impl Checker {
     /// Whether to count the happens-before classes that are run. It takes memory for each of them.
     pub fn count_classes(mut self, on: bool) -> Self {
         self.options.count_classes = on;
-        self
-    }
-
-    /// How many real threads explore.
-    pub fn workers(mut self, count: usize) -> Self {
-        self.options.workers = count;
         self
     }
 
@@ -237,7 +232,7 @@ impl Checker {
             Some(Coverage::UpToBound(bound)) => Some(bound),
             _ => None,
         };
-        match failure {
+        let result = match failure {
             None => Ok(Report {
                 executions,
                 complete: coverage == Some(Coverage::All),
@@ -250,7 +245,17 @@ impl Checker {
                 failure,
                 executions,
             }),
+        };
+        if let Some(path) = &options.report_file {
+            let written = report_file::write(path, &result, &program);
+            written.unwrap_or_else(|error| {
+                panic!(
+                    "raddle: the report can't be written to {}: {error}",
+                    path.display()
+                )
+            });
         }
+        result
     }
 }
 

@@ -42,6 +42,7 @@ mod lazy_static;
 mod options;
 mod print;
 mod progress;
+mod report_file;
 mod rt;
 mod source;
 pub mod sync;

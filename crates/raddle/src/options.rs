@@ -31,8 +31,6 @@ pub struct Options {
     pub report_file: Option<PathBuf>,
     /// Whether to count the happens-before classes that are run, which takes memory for each of them.
     pub count_classes: bool,
-    /// How many real threads explore.
-    pub workers: usize,
     /// Whether what can time out does so.
     pub timeouts: bool,
     /// How often a thread may be woken for no reason in one execution.
@@ -60,7 +58,6 @@ impl Default for Options {
             replay: None,
             report_file: None,
             count_classes: false,
-            workers: 1,
             timeouts: true,
             spurious_wakeups: 1,
             weak_failures: false,
@@ -93,7 +90,6 @@ impl Options {
         number(get("MAX_STEPS"), |value| self.max_steps = value)?;
         number(get("SPIN_LIMIT"), |value| self.spin_limit = value)?;
         number(get("SEED"), |value| self.seed = Some(value))?;
-        number(get("WORKERS"), |value| self.workers = value)?;
         number(get("SPURIOUS_WAKEUPS"), |value| {
             self.spurious_wakeups = value;
         })?;
