@@ -85,7 +85,7 @@ impl Explorer for Optimal {
             search.reverse_races(begin);
             match search.backtrack() {
                 Some(branch) => {
-                    replay(search.execution, &search.trace, &mut search.step)?;
+                    replay(search.execution, &mut search.trace, &mut search.step)?;
                     search.execution.step(branch.step, &mut search.step)?;
                     search.trace.push(branch.step, &search.step);
                     planned = branch.then;

@@ -1,0 +1,115 @@
+//! Found by the structures of the examples.
+
+use raddle::sync::Arc;
+use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use raddle::{Checker, FailureKind, thread};
+
+#[test]
+fn two_threads_that_spin_for_ever_are_a_live_lock() {
+    let failed = Checker::new()
+        .run(|| {
+            let flag = Arc::new(AtomicU32::new(0));
+            let theirs = flag.clone();
+            let child = thread::spawn(move || {
+                while theirs.load(SeqCst) != 2 {
+                    thread::yield_now();
+                }
+            });
+            while flag.load(SeqCst) != 1 {
+                thread::yield_now();
+            }
+            child.join().unwrap();
+        })
+        .unwrap_err();
+    assert_eq!(failed.failure.kind, FailureKind::LiveLock);
+}
+
+/// A lock-free stack whose nodes are boxes: the addresses are not the same in each execution.
+fn stack(threads: u32) {
+    use raddle::sync::atomic::AtomicPtr;
+    struct Node {
+        next: *mut Node,
+    }
+    let top = Arc::new(AtomicPtr::<Node>::default());
+    let pushers: Vec<_> = (0..threads)
+        .map(|_| {
+            let top = top.clone();
+            thread::spawn(move || {
+                let node = Box::into_raw(Box::new(Node {
+                    next: std::ptr::null_mut(),
+                }));
+                loop {
+                    let old = top.load(SeqCst);
+                    unsafe { (*node).next = old };
+                    if top.compare_exchange(old, node, SeqCst, SeqCst).is_ok() {
+                        break;
+                    }
+                }
+            })
+        })
+        .collect();
+    for pusher in pushers {
+        pusher.join().unwrap();
+    }
+    let mut node = top.load(SeqCst);
+    while !node.is_null() {
+        node = unsafe { Box::from_raw(node) }.next;
+    }
+}
+
+#[test]
+fn addresses_do_not_make_executions_differ() {
+    let count = |name: &str, threads| {
+        let report = Checker::new()
+            .explorer(name)
+            .max_executions(20_000)
+            .check(move || stack(threads));
+        (report.executions, report.complete)
+    };
+    for threads in [2, 3] {
+        let (optimal, iterative) = (count("optimal", threads), count("iterative", threads));
+        println!("{threads}: {optimal:?} {iterative:?} {:?}", count("dfs", threads));
+        assert_eq!(optimal, iterative);
+    }
+}
+
+/// The same with numbers.
+fn numbers(threads: u32) {
+    let top = Arc::new(AtomicU32::new(0));
+    let pushers: Vec<_> = (0..threads)
+        .map(|number| {
+            let top = top.clone();
+            thread::spawn(move || {
+                loop {
+                    let old = top.load(SeqCst);
+                    if top
+                        .compare_exchange(old, number + 1, SeqCst, SeqCst)
+                        .is_ok()
+                    {
+                        break;
+                    }
+                }
+            })
+        })
+        .collect();
+    for pusher in pushers {
+        pusher.join().unwrap();
+    }
+    top.load(SeqCst);
+}
+
+#[test]
+fn numbers_do_not() {
+    let count = |name: &str, threads| {
+        let report = Checker::new()
+            .explorer(name)
+            .max_executions(20_000)
+            .check(move || numbers(threads));
+        (report.executions, report.complete)
+    };
+    for threads in [2, 3] {
+        let (optimal, iterative) = (count("optimal", threads), count("iterative", threads));
+        println!("{threads}: {optimal:?} {iterative:?} {:?}", count("dfs", threads));
+        assert_eq!(optimal, iterative);
+    }
+}
