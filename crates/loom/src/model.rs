@@ -99,10 +99,11 @@ impl Builder {
         if let Some(longest) = self.max_duration {
             checker = checker.max_duration(longest);
         }
-        if let Some(most) = self.preemption_bound {
-            checker = checker.bound(u32::try_from(most).unwrap_or(u32::MAX));
+        match self.preemption_bound {
+            Some(most) => checker.bound(u32::try_from(most).unwrap_or(u32::MAX)),
+            // Nothing is gained by executions with few preemptions first.
+            None => checker.explorer("optimal"),
         }
-        checker
     }
 }
 

@@ -78,11 +78,7 @@ impl<const BUGGY: bool> BoundedQueue<BUGGY> {
         let (slot, position) = self.claim(&self.head, 1)?;
         // SAFETY: it is this consumer's turn.
         let item = slot.item.with(|place| unsafe { *place });
-        let next = if BUGGY {
-            position + 1
-        } else {
-            position + ROOM
-        };
+        let next = if BUGGY { position + 1 } else { position + ROOM };
         slot.turn.store(next, Release);
         Some(item)
     }

@@ -100,7 +100,11 @@ impl<const BUGGY: bool> Shared<BUGGY> {
 
 impl<const BUGGY: bool> Drop for Shared<BUGGY> {
     fn drop(&mut self) {
-        let old = std::mem::take(self.old.get_mut().unwrap_or_else(|error| error.into_inner()));
+        let old = std::mem::take(
+            self.old
+                .get_mut()
+                .unwrap_or_else(|error| error.into_inner()),
+        );
         let current = *self.current.get_mut();
         for node in old.retired.into_iter().chain(old.freed).chain([current]) {
             // SAFETY: nobody else has the structure, and each node is in one place.

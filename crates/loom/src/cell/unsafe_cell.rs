@@ -77,10 +77,13 @@ impl Drop for Access {
 }
 
 impl<T> UnsafeCell<T> {
-    /// A cell with this value.
+    /// A cell with this value. That counts as writing it.
+    #[track_caller]
     pub fn new(data: T) -> Self {
+        let watch = Arc::<Watch>::default();
+        watch.touch(true);
         Self {
-            watch: Arc::default(),
+            watch,
             data: std::cell::UnsafeCell::new(data),
         }
     }

@@ -5,18 +5,16 @@ use raddle::{Checker, Failed, FailureKind};
 
 /// How many executions it takes to verify a test.
 #[track_caller]
-pub fn verify(body: impl Fn() + Send + Sync + 'static) -> u64 {
-    let start = std::time::Instant::now();
+pub(crate) fn verify(body: impl Fn() + Send + Sync + 'static) -> u64 {
     let report = Checker::new().explorer("optimal").check(body);
     assert!(report.complete);
-    println!("{} executions, {:?}", report.executions, start.elapsed());
     report.executions
 }
 
 /// What is wrong with a test: the kind of failure, and the message.
 #[track_caller]
-pub fn find(body: impl Fn() + Send + Sync + 'static) -> (FailureKind, String) {
-    let found: Result<_, Failed> = Checker::new().run(body);
+pub(crate) fn find(body: impl Fn() + Send + Sync + 'static) -> (FailureKind, String) {
+    let found: Result<_, Failed> = Checker::new().explorer("optimal").run(body);
     let failed = found.expect_err("there is a bug");
     println!("{}", failed.text);
     (failed.failure.kind, failed.failure.message)
