@@ -41,6 +41,7 @@ fn stack(threads: u32) {
                 }));
                 loop {
                     let old = top.load(SeqCst);
+                    // SAFETY: nobody else knows the node yet.
                     unsafe { (*node).next = old };
                     if top.compare_exchange(old, node, SeqCst, SeqCst).is_ok() {
                         break;
@@ -54,6 +55,7 @@ fn stack(threads: u32) {
     }
     let mut node = top.load(SeqCst);
     while !node.is_null() {
+        // SAFETY: each node is in the stack once, and all threads have ended.
         node = unsafe { Box::from_raw(node) }.next;
     }
 }
