@@ -82,12 +82,13 @@ pub(crate) fn default_thread<X: Execution>(
 /// Begins again and makes the moves of the trace.
 pub(crate) fn replay<X: Execution>(
     execution: &mut X,
-    trace: &Trace,
+    trace: &mut Trace,
     step: &mut Step,
 ) -> Result<(), Diverged> {
     execution.restart();
-    for next in trace.moves() {
-        execution.step(next, step)?;
+    for event in 0..trace.len() {
+        execution.step(trace.events()[event].step, step)?;
+        trace.refresh(event, step);
     }
     Ok(())
 }

@@ -265,6 +265,15 @@ impl Trace {
         }
     }
 
+    /// Takes the values from a step that is an event made again: what is an address differs from run to run.
+    pub(crate) fn refresh(&mut self, event: usize, step: &Step) {
+        let first = self.events[event].first_access as usize;
+        for (touch, access) in self.touches[first..].iter_mut().zip(&step.accesses) {
+            touch.access.before = access.before;
+            touch.access.after = access.after;
+        }
+    }
+
     /// Takes back all but the first events.
     pub fn truncate(&mut self, len: usize) {
         while self.events.len() > len {

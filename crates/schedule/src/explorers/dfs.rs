@@ -73,7 +73,7 @@ impl Explorer for Dfs {
                 });
             }
             trace.truncate(nodes.len() - 1);
-            replay(execution, &trace, &mut step)?;
+            replay(execution, &mut trace, &mut step)?;
         }
     }
 }

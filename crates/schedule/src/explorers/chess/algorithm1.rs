@@ -61,7 +61,7 @@ impl Explorer for Algorithm1 {
             };
             if path.len() <= trace.len() {
                 trace.truncate(path.len() - 1);
-                replay(execution, &trace, &mut step)?;
+                replay(execution, &mut trace, &mut step)?;
             }
             execution.step(next, &mut step)?;
             trace.push(next, &step);

@@ -148,7 +148,7 @@ impl Marks {
             };
             if path.len() <= trace.len() {
                 trace.truncate(path.len() - 1);
-                replay(execution, &trace, &mut step)?;
+                replay(execution, &mut trace, &mut step)?;
             }
             execution.step(next, &mut step)?;
             trace.push(next, &step);

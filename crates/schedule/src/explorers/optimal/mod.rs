@@ -128,7 +128,7 @@ impl<'a, X: Execution> Search<'a, X> {
             let Some(branch) = self.backtrack() else {
                 return Ok(ControlFlow::Continue(()));
             };
-            replay(self.execution, &self.trace, &mut self.step)?;
+            replay(self.execution, &mut self.trace, &mut self.step)?;
             planned = self.take(branch)?;
         }
     }
