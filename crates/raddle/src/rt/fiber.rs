@@ -64,6 +64,8 @@ pub(crate) struct Fibers {
     backend: Backend,
     stack_size: usize,
     stacks: Vec<DefaultStack>,
+    /// Whether the stacks of fibers that were given up are used again.
+    pub(crate) reuses_abandoned: bool,
 }
 
 impl Fibers {
@@ -72,6 +74,7 @@ impl Fibers {
             backend,
             stack_size,
             stacks: Vec::new(),
+            reuses_abandoned: false,
         }
     }
 
@@ -111,9 +114,14 @@ impl Fibers {
             Fiber::Coroutine { mut coroutine, .. } => {
                 // SAFETY: the frames are never entered again. What they own is leaked, and what borrows from
                 // them belongs to threads of the same execution, which are abandoned too or have ended; the stack
-                // itself is not used again, so that nothing dangles.
+                // itself is not used again, so that nothing dangles, unless the caller knows that nothing can.
                 unsafe { coroutine.force_reset() };
-                std::mem::forget(coroutine.into_stack());
+                let stack = coroutine.into_stack();
+                if self.reuses_abandoned {
+                    self.stacks.push(stack);
+                } else {
+                    std::mem::forget(stack);
+                }
             }
             // The real thread waits for its turn until the end of the process.
             Fiber::Thread(thread) => std::mem::forget(thread),

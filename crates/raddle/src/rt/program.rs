@@ -70,6 +70,13 @@ impl Program {
         }
     }
 
+    /// Uses the stacks of failed executions again, for explorations that go on after failures. Nothing
+    /// outside of the execution may refer to what is on them.
+    #[doc(hidden)]
+    pub fn reuse_stacks(&mut self) {
+        self.pool.reuses_abandoned = true;
+    }
+
     /// What is wrong with this execution, as far as is known before it is over.
     #[must_use]
     pub fn failure(&self) -> Option<Failure> {
@@ -82,9 +89,10 @@ impl Program {
         if let Some(failure) = verdict {
             self.runtime.state.borrow_mut().fail(failure);
         } else if !self.finished {
+            let over = self.runtime.state.borrow().is_over();
             self.end();
             let mut state = self.runtime.state.borrow_mut();
-            if let Some(leak) = state.leak() {
+            if over && let Some(leak) = state.leak() {
                 state.fail(leak);
             }
         }
@@ -280,7 +288,7 @@ impl Execution for Program {
 
     fn status(&self, thread: ThreadId) -> Status {
         let state = self.runtime.state.borrow();
-        if state.failure.is_some() || state.thread(thread).ended {
+        if state.failure.is_some() || state.impossible || state.thread(thread).ended {
             Status::Ended
         } else if state.can_move(thread).0 {
             Status::Enabled
@@ -418,13 +426,21 @@ impl State {
         }
     }
 
+    /// Whether all threads have ended.
+    fn is_over(&self) -> bool {
+        self.started.iter().all(|&id| self.thread(id).ended)
+    }
+
     /// What is wrong with an execution in which no thread can move.
     fn verdict(&self) -> Option<Failure> {
         if let Some(failure) = &self.failure {
             return Some(failure.clone());
         }
-        if self.started.iter().any(|&id| !self.thread(id).ended) {
-            return Some(self.deadlock());
+        if self.impossible {
+            return None;
+        }
+        if !self.is_over() {
+            return (!self.waits_too_long()).then(|| self.deadlock());
         }
         let unseen = self
             .started
@@ -465,6 +481,8 @@ impl State {
         }
         if let Some(failure) = self.self_deadlock(id) {
             self.fail(failure);
+        } else if self.idle >= self.settings.spin_limit && self.waits_too_long() {
+            self.impossible = true;
         } else if self.idle >= self.settings.spin_limit {
             let failure = self.live_lock();
             self.fail(failure);

@@ -50,20 +50,22 @@ fn options(program: &Program) -> Options {
 
 /// Runs a program by one explorer.
 pub(crate) fn run(program: &Program, how: How, most: u64) -> Explored<Outcome> {
-    let log = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::new(Mutex::new((false, Vec::new())));
     let body = {
         let (log, program) = (log.clone(), program.clone());
         move || real::run(&program, &log)
     };
-    explore(how, &options(program), most, body, |failure| Outcome {
-        stuck: match failure {
+    explore(how, &options(program), most, body, |failure| {
+        let (done, got) = log.lock().unwrap().clone();
+        let stuck = match failure {
+            None if !done => return None,
             None => false,
             Some(failure) => match failure.kind {
                 FailureKind::Deadlock | FailureKind::LiveLock => true,
                 _ => panic!("{failure:?}"),
             },
-        },
-        got: log.lock().unwrap().clone(),
+        };
+        Some(Outcome { stuck, got })
     })
 }
 

@@ -43,15 +43,16 @@ impl<T> Explored<T> {
     }
 }
 
-/// Explores; `outcome` says at the end of each execution what came of it.
+/// Explores; `outcome` says at the end of each execution what came of it, unless it was given up.
 pub(crate) fn explore<T: Ord>(
     how: How,
     options: &Options,
     most: u64,
     body: impl Fn() + Send + Sync + 'static,
-    outcome: impl Fn(Option<Failure>) -> T,
+    outcome: impl Fn(Option<Failure>) -> Option<T>,
 ) -> Explored<T> {
     let mut program = Program::new(Arc::new(body), options);
+    program.reuse_stacks();
     loop {
         let mut explored = Explored {
             outcomes: BTreeSet::new(),
@@ -68,7 +69,7 @@ pub(crate) fn explore<T: Ord>(
                 return ControlFlow::Break(());
             }
             explored.executions += 1;
-            explored.outcomes.insert(outcome(failure));
+            explored.outcomes.extend(outcome(failure));
             *explored.classes.entry(class).or_default() += 1;
             if explored.executions >= most {
                 explored.complete = false;
@@ -117,7 +118,7 @@ pub(crate) fn results<T: Ord + Clone + Send + 'static>(
         *theirs.lock().unwrap() = Some(got);
     };
     explore(how, options, most, body, |failure| match failure {
-        None => Ok(result.lock().unwrap().clone().expect("the main thread has ended")),
-        Some(failure) => Err(format!("{:?}", failure.kind)),
+        None => result.lock().unwrap().clone().map(Ok),
+        Some(failure) => Some(Err(format!("{:?}", failure.kind))),
     })
 }

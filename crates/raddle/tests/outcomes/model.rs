@@ -103,16 +103,18 @@ pub(crate) fn outcomes(program: &Program, most: usize) -> Option<BTreeSet<Outcom
     let mut left = vec![first];
     let mut outcomes = BTreeSet::new();
     while let Some(state) = left.pop() {
-        let mut next = Vec::new();
+        let (mut next, mut unlikely) = (Vec::new(), Vec::new());
         for thread in 0..state.spawned {
-            Mover { program, state: &state, me: thread, next: &mut next }.moves();
+            let (next, unlikely) = (&mut next, &mut unlikely);
+            Mover { program, state: &state, me: thread, next, unlikely }.moves();
         }
         if next.is_empty() {
             outcomes.insert(Outcome {
                 stuck: state.threads.iter().any(|thread| !thread.ended),
-                got: state.threads.into_iter().map(|thread| thread.got).collect(),
+                got: state.threads.iter().map(|thread| thread.got.clone()).collect(),
             });
         }
+        next.append(&mut unlikely);
         for state in next {
             if !seen.contains(&state) {
                 seen.insert(state.clone());
@@ -131,6 +133,8 @@ struct Mover<'a> {
     state: &'a State,
     me: usize,
     next: &'a mut Vec<State>,
+    /// What may happen or not.
+    unlikely: &'a mut Vec<State>,
 }
 
 impl Mover<'_> {
@@ -452,10 +456,10 @@ impl Mover<'_> {
                     self.stay(|state| state.threads[me].sleep = Sleep::Notified(true));
                 }
                 if self.thread().spurious < self.program.spurious {
-                    self.stay(|state| {
-                        state.threads[me].spurious += 1;
-                        state.threads[me].sleep = Sleep::Notified(false);
-                    });
+                    let mut state = state.clone();
+                    state.threads[me].spurious += 1;
+                    state.threads[me].sleep = Sleep::Notified(false);
+                    self.unlikely.push(state);
                 }
             }
             Sleep::Notified(timed_out) => {

@@ -16,8 +16,8 @@ use raddle::thread::{self, Thread};
 
 use crate::program::{DROPS, MAKES, OBJECTS, Op, Program, got};
 
-/// What each thread got, in the execution under way.
-pub(crate) type Log = StdArc<StdMutex<Vec<Vec<i64>>>>;
+/// Whether the execution under way is over, and what each thread got in it.
+pub(crate) type Log = StdArc<StdMutex<(bool, Vec<Vec<i64>>)>>;
 
 struct World {
     variables: [AtomicI64; OBJECTS],
@@ -32,7 +32,7 @@ struct World {
 
 impl World {
     fn get(&self, thread: usize, value: i64) {
-        self.log.lock().unwrap()[thread].push(value);
+        self.log.lock().unwrap().1[thread].push(value);
     }
 }
 
@@ -86,7 +86,7 @@ struct Runner<'a> {
 /// Runs a program.
 pub(crate) fn run(program: &Program, log: &Log) {
     let count = program.threads.len();
-    *log.lock().unwrap() = vec![Vec::new(); count];
+    *log.lock().unwrap() = (false, vec![Vec::new(); count]);
     let world = StdArc::new(World {
         variables: Default::default(),
         mutexes: Default::default(),
@@ -153,6 +153,7 @@ pub(crate) fn run(program: &Program, log: &Log) {
     for variable in &world.variables {
         world.get(0, variable.load(SeqCst));
     }
+    log.lock().unwrap().0 = true;
 }
 
 fn run_thread(me: usize, world: &World, owned: Owned, ops: &[Op]) {
