@@ -164,7 +164,8 @@ pub trait Execution {
     /// Says what step number `number` of `thread` (counted from 0) would do in the state after the events of
     /// `cut`, which are all of the thread's earlier steps and some of the others'. Returns whether
     /// it could be made there; the accesses are those that it would make if it could. The step is one that the thread has
-    /// made in this execution, or its next one. Alternatives are irrelevant: it is asked for the first.
+    /// made in this execution, or its next one. If it could only be made because no other thread can make one, it says
+    /// so in [`Step::last_resort`], and that it could not. Alternatives are irrelevant: it is asked for the first.
     fn foresee(
         &mut self,
         trace: &Trace,

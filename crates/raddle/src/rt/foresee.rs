@@ -63,6 +63,7 @@ impl State {
         if let super::operation::Operation::Spawn { child } = announced.operation {
             step.wakes.push(child);
         }
+        step.last_resort = effect.enabled && awake && in_vain;
         effect.enabled && awake && !in_vain
     }
 }

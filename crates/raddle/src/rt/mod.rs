@@ -196,6 +196,18 @@ pub(crate) fn panicking() -> bool {
         || !state.others_are_panicking()
 }
 
+/// The code under test asks which thread it runs on, in some way: a destructor that does can tell who has dropped the
+/// last reference.
+pub(crate) fn depends_on_thread() {
+    if let Some(runtime) = try_current()
+        && let Ok(mut state) = runtime.state.try_borrow_mut()
+        && state.phase == Phase::Running
+        && !state.thread(state.current).dropping.is_empty()
+    {
+        state.content_operates();
+    }
+}
+
 /// The thread that is running.
 #[track_caller]
 pub(crate) fn current_thread() -> ThreadId {

@@ -25,6 +25,7 @@ pub use std::thread::Result;
 /// Whether a panic unwinds the current thread: as `std::thread::panicking`.
 #[must_use]
 pub fn panicking() -> bool {
+    crate::rt::depends_on_thread();
     crate::rt::panicking()
 }
 

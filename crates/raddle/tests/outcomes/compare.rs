@@ -21,9 +21,9 @@ pub(crate) struct Effort {
 }
 
 pub(crate) const DEFAULT: Effort = Effort {
-    naive: 3000,
-    reduced: 3000,
-    states: 300_000,
+    naive: 1000,
+    reduced: 1000,
+    states: 50_000,
 };
 
 /// What was compared.
@@ -91,7 +91,7 @@ pub(crate) fn compare(program: &Program, effort: Effort) -> Result<Compared, Str
         return Ok(compared);
     }
     same("outcomes", How::Optimal, &expected, &optimal.outcomes)?;
-    if !optimal.is_optimal() {
+    if !optimal.is_optimal() && !program.has_timeouts() {
         return Err(format!(
             "optimal: {} executions of {} classes",
             optimal.executions,
@@ -130,7 +130,7 @@ pub(crate) fn compare(program: &Program, effort: Effort) -> Result<Compared, Str
             compared.executions += explored.executions;
         }
     }
-    compared.classes = optimal.executions;
+    compared.classes = optimal.classes.len() as u64;
     compared.outcomes = expected.len() as u64;
     compared.any = true;
     Ok(compared)

@@ -43,8 +43,22 @@ impl<T> Explored<T> {
     }
 }
 
-/// Explores; `outcome` says at the end of each execution what came of it, unless it was given up.
-pub(crate) fn explore<T: Ord>(
+/// Explores, on a thread of its own: what panics and never ends is counted for the thread that it is on. `outcome` says at the end of each execution what came of it, unless it was given up.
+pub(crate) fn explore<T: Ord + Send>(
+    how: How,
+    options: &Options,
+    most: u64,
+    body: impl Fn() + Send + Sync + 'static,
+    outcome: impl Fn(Option<Failure>) -> Option<T> + Send,
+) -> Explored<T> {
+    std::thread::scope(|scope| {
+        let explored = scope.spawn(|| explore_here(how, options, most, body, outcome));
+        let explored = explored.join();
+        explored.unwrap_or_else(|payload| std::panic::resume_unwind(payload))
+    })
+}
+
+fn explore_here<T: Ord>(
     how: How,
     options: &Options,
     most: u64,

@@ -40,13 +40,9 @@ fn gives_with<T: Ord + Clone + Debug + Send + 'static>(
     }
 }
 
-fn poisoned() -> Options {
-    Options::default()
-}
-
 #[test]
 fn a_lock_is_poisoned_by_a_panic_on_another_thread() {
-    gives_with(&poisoned(), [Ok((false, true)), Ok((true, true))], || {
+    gives([Ok((false, true)), Ok((true, true))], || {
         let lock = Arc::new(RwLock::new(0));
         let other = lock.clone();
         let child = thread::spawn(move || {
@@ -181,5 +177,33 @@ fn once_and_lazy() {
         let lazy = *LAZY;
         assert_eq!(child.join().unwrap(), lazy);
         (ran.load(SeqCst), lazy)
+    });
+}
+
+#[test]
+fn a_loop_that_ends_by_itself_ends() {
+    gives([Ok(())], || {
+        let variable = AtomicU32::new(0);
+        for _ in 0..5 {
+            assert_eq!(variable.load(SeqCst), 0);
+            thread::yield_now();
+        }
+    });
+}
+
+#[test]
+fn a_loop_that_never_ends_is_found() {
+    let mut options = Options::default();
+    options.max_steps = 100;
+    options.spin_limit = 30;
+    gives_with(&options, [Err::<(), _>("TooManySteps")], || {
+        let variable = AtomicU32::new(0);
+        while variable.load(SeqCst) == 0 {}
+    });
+    gives_with(&options, [Err::<(), _>("LiveLock")], || {
+        let variable = AtomicU32::new(0);
+        while variable.load(SeqCst) == 0 {
+            thread::yield_now();
+        }
     });
 }

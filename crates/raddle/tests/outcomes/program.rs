@@ -156,6 +156,13 @@ impl Program {
         uses.next().is_some()
     }
 
+    /// Whether there are executions that are given up, because something takes for ever that was not to take too long.
+    /// What was seen in them may be seen again.
+    pub(crate) fn has_timeouts(&self) -> bool {
+        let timed = |op| matches!(op, Op::WaitTimeout(..) | Op::ParkTimeout | Op::RecvTimeout(_));
+        self.who(timed).next().is_some()
+    }
+
     pub(crate) fn owners(&self, arc: usize) -> Vec<usize> {
         self.who(|op| op.refers_to() == Some(arc)).collect()
     }
