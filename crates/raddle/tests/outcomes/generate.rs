@@ -73,6 +73,7 @@ pub(crate) fn program(seed: u64) -> Program {
     }
     program.spurious = u32::from(rng.below(4) == 0);
     program.weak = rng.below(4) == 0;
+    program.stable = rng.below(2) == 0;
     for thread in 0..count {
         let shorter = if thread == 0 { rng.below(length + 1) } else { 0 };
         let length = 1 + rng.below(length);

@@ -4,6 +4,7 @@
 mod attack;
 mod compare;
 mod counts;
+mod debug;
 mod explore;
 mod generate;
 mod handwritten;

@@ -111,12 +111,16 @@ pub(crate) struct Program {
     pub(crate) spurious: u32,
     /// Whether a weak compare-exchange may fail for no reason.
     pub(crate) weak: bool,
+    /// Whether the main thread uses all objects before it starts the others. They then have the same numbers in all
+    /// executions, which explorations without redundancy need.
+    pub(crate) stable: bool,
 }
 
 impl Program {
     pub(crate) fn new<const N: usize>(threads: [&[Op]; N]) -> Self {
         Self {
             threads: threads.iter().map(|ops| ops.to_vec()).collect(),
+            stable: true,
             ..Self::default()
         }
     }
@@ -159,7 +163,7 @@ impl Program {
     /// Whether there are executions that are given up, because something takes for ever that was not to take too long.
     /// What was seen in them may be seen again.
     pub(crate) fn has_timeouts(&self) -> bool {
-        let timed = |op| matches!(op, Op::WaitTimeout(..) | Op::ParkTimeout | Op::RecvTimeout(_));
+        let timed = |op| matches!(op, Op::WaitTimeout(..) | Op::Park | Op::ParkTimeout | Op::Unpark(_) | Op::RecvTimeout(_));
         self.who(timed).next().is_some()
     }
 

@@ -33,6 +33,7 @@ fn every_explorer_agrees_with_the_model() {
                 all.executions += one.executions;
                 all.classes += one.classes;
                 all.outcomes += one.outcomes;
+                all.redundant += one.redundant;
                 small += u64::from(one.naive);
                 compared += u64::from(one.any);
             }
@@ -49,8 +50,8 @@ fn every_explorer_agrees_with_the_model() {
     }
     eprintln!(
         "{count} programs, {compared} compared, {small} of them also without reduction: {} explorations, {} executions; \
-         {} classes, {} outcomes",
-        all.explorations, all.executions, all.classes, all.outcomes
+         {} classes ({} redundant executions), {} outcomes",
+        all.explorations, all.executions, all.classes, all.redundant, all.outcomes
     );
     assert!(failures.is_empty(), "{failures:?}");
 }

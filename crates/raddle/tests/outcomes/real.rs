@@ -34,6 +34,17 @@ impl World {
     fn get(&self, thread: usize, value: i64) {
         self.log.lock().unwrap().1[thread].push(value);
     }
+
+    /// Uses every object.
+    fn touch(&self) {
+        for number in 0..OBJECTS {
+            self.variables[number].load(SeqCst);
+            drop(self.mutexes[number].lock());
+            drop(self.locks[number].read());
+            self.conditions[number].notify_all();
+            let _ = self.onces[number].get();
+        }
+    }
 }
 
 enum AnySender {
@@ -97,6 +108,9 @@ pub(crate) fn run(program: &Program, log: &Log) {
         threads: StdMutex::new(vec![thread::current()]),
         log: log.clone(),
     });
+    if program.stable {
+        world.touch();
+    }
     let mut owned: Vec<Owned> = (0..count).map(|_| Owned::none()).collect();
     for number in 0..OBJECTS {
         if program.is_used(number) {
