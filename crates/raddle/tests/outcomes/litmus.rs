@@ -5,8 +5,8 @@ use crate::program::Op::*;
 use crate::program::Program;
 
 const EFFORT: Effort = Effort {
-    naive: 20_000,
-    reduced: 20_000,
+    naive: 3000,
+    reduced: 3000,
     states: 1_000_000,
 };
 

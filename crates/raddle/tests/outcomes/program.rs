@@ -160,11 +160,23 @@ impl Program {
         uses.next().is_some()
     }
 
-    /// Whether there are executions that are given up, because something takes for ever that was not to take too long.
-    /// What was seen in them may be seen again.
-    pub(crate) fn has_timeouts(&self) -> bool {
-        let timed = |op| matches!(op, Op::WaitTimeout(..) | Op::Park | Op::ParkTimeout | Op::Unpark(_) | Op::RecvTimeout(_));
-        self.who(timed).next().is_some()
+    /// Whether classes may be run more than once: there are executions that are given up, because something takes for
+    /// ever that was not to take too long; or objects whose numbers depend on the schedule.
+    pub(crate) fn may_be_redundant(&self) -> bool {
+        let mut such = self.who(|op| {
+            matches!(
+                op,
+                Op::WaitTimeout(..)
+                    | Op::RecvTimeout(_)
+                    | Op::Park
+                    | Op::ParkTimeout
+                    | Op::Unpark(_)
+                    | Op::Barrier(_)
+                    | Op::Send(..)
+                    | Op::TrySend(..)
+            )
+        });
+        !self.stable || such.next().is_some()
     }
 
     pub(crate) fn owners(&self, arc: usize) -> Vec<usize> {
