@@ -212,14 +212,27 @@ impl Checker {
         );
         let options = self.options.overridden(|name| std::env::var(name).ok());
         let options = options.unwrap_or_else(|error| panic!("raddle: {error}"));
-        let mut program = Program::new(Arc::new(body), &options);
+        let body = Arc::new(body);
+        if std::thread::panicking() {
+            // A thread of an earlier check was left behind in the middle of a panic, which is counted for this real
+            // thread as long as that lives; or this is a destructor.
+            return std::thread::scope(|scope| {
+                let checked = scope.spawn(|| Self::run_with(body, &options)).join();
+                checked.unwrap_or_else(|payload| std::panic::resume_unwind(payload))
+            });
+        }
+        Self::run_with(body, &options)
+    }
+
+    fn run_with(body: Arc<dyn Fn() + Send + Sync>, options: &Options) -> Result<Report, Failed> {
+        let mut program = Program::new(body, options);
         let explored = match &options.replay {
             Some(schedule) => {
                 let moves = print::parse_schedule(schedule);
                 let moves = moves.unwrap_or_else(|error| panic!("raddle: {error}"));
-                explore::replay(&mut program, moves, &options)
+                explore::replay(&mut program, moves, options)
             }
-            None => explore::explore(&mut program, &options)
+            None => explore::explore(&mut program, options)
                 .unwrap_or_else(|error| panic!("raddle: {error}")),
         };
         let Explored {

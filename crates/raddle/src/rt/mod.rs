@@ -185,6 +185,18 @@ pub(crate) fn fail(failure: Failure) {
     }
 }
 
+/// The code under test asks which thread it runs on, in some way: a destructor that does can tell who has dropped the
+/// last reference.
+pub(crate) fn depends_on_thread() {
+    if let Some(runtime) = try_current()
+        && let Ok(mut state) = runtime.state.try_borrow_mut()
+        && state.phase == Phase::Running
+        && !state.thread(state.current).dropping.is_empty()
+    {
+        state.content_operates();
+    }
+}
+
 /// Whether a panic unwinds the current thread.
 pub(crate) fn panicking() -> bool {
     if !std::thread::panicking() {

@@ -263,6 +263,9 @@ pub(crate) mod count {
     pub(crate) const STRONG: u64 = WEAK - 1;
 }
 
+/// What is added to the value of a mutex when it was held, or poisoned.
+pub(crate) const MUTEX_VERSION: u64 = 2;
+
 /// The parts of the value of a reader-writer lock: below are the readers, above a count of
 /// how often it was given back after writing.
 pub(crate) mod rw {

@@ -81,7 +81,7 @@ impl Program {
         let verdict = self.runtime.state.borrow().verdict();
         if let Some(failure) = verdict {
             self.runtime.state.borrow_mut().fail(failure);
-        } else if !self.finished {
+        } else if !self.finished && self.runtime.state.borrow().is_over() {
             self.end();
             let mut state = self.runtime.state.borrow_mut();
             if let Some(leak) = state.leak() {
@@ -177,6 +177,9 @@ impl Program {
             if !failed && fiber.resume() {
                 self.pool.recycle(fiber);
             } else {
+                let mut state = self.runtime.state.borrow_mut();
+                state.stuck_unwinding += u32::from(state.thread(id).panicking);
+                drop(state);
                 self.pool.abandon(fiber);
             }
         }
@@ -301,9 +304,9 @@ impl Execution for Program {
 
     fn status(&self, thread: ThreadId) -> Status {
         let state = self.runtime.state.borrow();
-        if state.failure.is_some() || state.thread(thread).ended {
+        if state.thread(thread).ended {
             Status::Ended
-        } else if state.can_move(thread).0 {
+        } else if state.failure.is_none() && !state.impossible && state.can_move(thread).0 {
             Status::Enabled
         } else {
             Status::Blocked

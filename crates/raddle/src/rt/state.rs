@@ -50,6 +50,9 @@ pub(crate) struct State {
     pub(crate) accesses: Vec<Access>,
     pub(crate) panics: Vec<Panic>,
     pub(crate) failure: Option<Failure>,
+    /// Whether it cannot be gone on with, because it cannot be: something takes for ever that was not to take too
+    /// long.
+    pub(crate) impossible: bool,
     /// How many steps in a row were a last resort and changed nothing.
     pub(crate) idle: u32,
     pub(crate) copies: Copies,
@@ -126,6 +129,7 @@ impl State {
             accesses: Vec::new(),
             panics: Vec::new(),
             failure: None,
+            impossible: false,
             idle: 0,
             copies: Copies::default(),
             clocks: Clocks::default(),
@@ -157,6 +161,7 @@ impl State {
         self.accesses.clear();
         self.panics.clear();
         self.failure = None;
+        self.impossible = false;
         self.idle = 0;
         self.corrected = None;
         self.clocks.begin();
@@ -355,6 +360,20 @@ impl State {
                 && thread
                     .next()
                     .is_some_and(|next| self.ready(thread, next) && !self.in_vain(thread, next))
+        })
+    }
+
+    /// Whether a thread waits that would long have given up. Another execution, in which it does, is the real one.
+    pub(crate) fn waits_too_long(&self) -> bool {
+        self.started.iter().any(|&id| {
+            let thread = self.thread(id);
+            // Who was notified may wait for the mutex as long as that takes.
+            let notified = || {
+                let next = thread.next();
+                !thread.asleep
+                    && next.is_some_and(|next| matches!(next.operation, Operation::Lock { .. }))
+            };
+            thread.waits_in_time && !thread.ended && !notified()
         })
     }
 

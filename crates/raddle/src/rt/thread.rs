@@ -79,6 +79,8 @@ pub(crate) struct Thread {
     pub(crate) panicked: Option<usize>,
     /// Whether another thread has seen how it ended.
     pub(crate) joined: bool,
+    /// Whether it waits for something that may take too long, in an execution in which it does not.
+    pub(crate) waits_in_time: bool,
     /// How often it was woken for no reason.
     pub(crate) spurious: u32,
     /// The counted allocations whose content it is dropping.
@@ -119,6 +121,7 @@ impl Thread {
         self.panicking = false;
         self.panicked = None;
         self.joined = false;
+        self.waits_in_time = false;
         self.spurious = 0;
         self.dropping.clear();
         self.operations_in_teardown = 0;

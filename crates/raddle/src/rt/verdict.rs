@@ -47,13 +47,21 @@ impl State {
         }
     }
 
+    /// Whether all threads have ended.
+    pub(super) fn is_over(&self) -> bool {
+        self.started.iter().all(|&id| self.thread(id).ended)
+    }
+
     /// What is wrong with an execution in which no thread can move.
     pub(super) fn verdict(&self) -> Option<Failure> {
         if let Some(failure) = &self.failure {
             return Some(failure.clone());
         }
-        if self.started.iter().any(|&id| !self.thread(id).ended) {
-            return Some(self.deadlock());
+        if self.impossible {
+            return None;
+        }
+        if !self.is_over() {
+            return (!self.waits_too_long()).then(|| self.deadlock());
         }
         let unseen = self
             .started
@@ -94,6 +102,8 @@ impl State {
         }
         if let Some(failure) = self.self_deadlock(id) {
             self.fail(failure);
+        } else if self.idle >= self.settings.spin_limit && self.waits_too_long() {
+            self.impossible = true;
         } else if self.idle >= self.settings.spin_limit {
             let failure = self.live_lock();
             self.fail(failure);

@@ -11,7 +11,7 @@ use super::MutexGuard;
 use super::mutex::unlock;
 use crate::rt::operation::{Operation, Reason};
 use crate::rt::{self, Home, Id, Kind, Misuse, State, here, home};
-use crate::thread::times_out;
+use crate::thread::{in_time, times_out};
 
 /// A condition variable: as `std::sync::Condvar`.
 ///
@@ -82,7 +82,7 @@ impl Condvar {
         if self.wakes_for_no_reason() {
             Self::give_back_for_a_moment(guard)
         } else {
-            self.sleep(guard)
+            self.sleep(guard, false)
         }
     }
 
@@ -121,8 +121,10 @@ impl Condvar {
         let timed_out = times_out();
         let waited = if timed_out {
             Self::give_back_for_a_moment(guard)
+        } else if self.wakes_for_no_reason() {
+            Self::give_back_for_a_moment(guard)
         } else {
-            self.wait(guard)
+            self.sleep(guard, true)
         };
         match waited {
             Ok(guard) => Ok((guard, WaitTimeoutResult(timed_out))),
@@ -164,16 +166,24 @@ impl Condvar {
     }
 
     #[track_caller]
-    fn sleep<'a, T: ?Sized>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
+    fn sleep<'a, T: ?Sized>(
+        &self,
+        guard: MutexGuard<'a, T>,
+        timed: bool,
+    ) -> LockResult<MutexGuard<'a, T>> {
+        let place = here();
         let this = home(self);
         let (mutex, _) = guard.keep();
-        rt::perform(|state| {
-            Ok(Operation::Wait {
-                condvar: this.locate(state)?,
-                mutex: mutex.locate(state)?,
+        let sleep = || {
+            rt::perform_at(place, |state| {
+                Ok(Operation::Wait {
+                    condvar: this.locate(state)?,
+                    mutex: mutex.locate(state)?,
+                })
             })
-        });
-        mutex.guard(here())
+        };
+        if timed { in_time(sleep) } else { sleep() };
+        mutex.guard(place)
     }
 
     /// What waiting is when nobody notifies, because the time passes or for no reason.

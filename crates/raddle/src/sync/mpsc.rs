@@ -26,7 +26,7 @@ pub use std::sync::mpsc::{RecvError, RecvTimeoutError, SendError, TryRecvError, 
 
 use crate::rt::operation::{Operation, channel as outcome};
 use crate::rt::{self, Id, Misuse, Place, State, here};
-use crate::thread::times_out;
+use crate::thread::{in_time, times_out};
 
 /// What both sides of a channel share.
 struct Shared<T> {
@@ -223,16 +223,15 @@ impl<T> Receiver<T> {
         }
     }
 
-    #[track_caller]
-    fn receive(&self, blocking: bool) -> Result<T, TryRecvError> {
+    fn receive(&self, place: Place, blocking: bool) -> Result<T, TryRecvError> {
         let shared = &*self.shared;
         if blocking && shared.capacity == Some(0) {
-            rt::perform(|state| {
+            rt::perform_at(place, |state| {
                 let channel = shared.locate(state)?;
                 Ok(Operation::Offer { channel })
             });
         }
-        let received = rt::perform(|state| {
+        let received = rt::perform_at(place, |state| {
             Ok(Operation::Receive {
                 channel: shared.locate(state)?,
                 message: shared.head.get(),
@@ -260,7 +259,7 @@ impl<T> Receiver<T> {
     /// If there is none and all senders are gone.
     #[track_caller]
     pub fn recv(&self) -> Result<T, RecvError> {
-        self.receive(true).map_err(|_| RecvError)
+        self.receive(here(), true).map_err(|_| RecvError)
     }
 
     /// Receives a message if there is one.
@@ -270,7 +269,7 @@ impl<T> Receiver<T> {
     /// If there is none.
     #[track_caller]
     pub fn try_recv(&self) -> Result<T, TryRecvError> {
-        self.receive(false)
+        self.receive(here(), false)
     }
 
     /// As [`recv`](Self::recv), but the time may pass first.
@@ -280,7 +279,12 @@ impl<T> Receiver<T> {
     /// If there is no message.
     #[track_caller]
     pub fn recv_timeout(&self, _timeout: Duration) -> Result<T, RecvTimeoutError> {
-        let received = self.receive(!times_out());
+        let received = if times_out() {
+            self.receive(here(), false)
+        } else {
+            let place = here();
+            in_time(|| self.receive(place, true))
+        };
         received.map_err(|error| match error {
             TryRecvError::Empty => RecvTimeoutError::Timeout,
             TryRecvError::Disconnected => RecvTimeoutError::Disconnected,

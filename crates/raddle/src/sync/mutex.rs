@@ -10,7 +10,8 @@ use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
 
 use raddle_schedule::Location;
 
-use crate::rt::{self, Home, Id, Kind, Misuse, Place, State, here, home, operation::Operation};
+use crate::rt::operation::{MUTEX_VERSION, Operation, Update, Width};
+use crate::rt::{self, Home, Id, Kind, Misuse, Place, State, here, home};
 
 /// A lock: as `std::sync::Mutex`.
 ///
@@ -126,13 +127,37 @@ impl<T: ?Sized> Mutex<T> {
     }
 
     /// Whether a thread panicked while it held the lock.
+    #[track_caller]
     pub fn is_poisoned(&self) -> bool {
-        home(self).poisoned.load(Ordering::Relaxed)
+        let this = home(self);
+        rt::perform(|state| {
+            Ok(Operation::Load {
+                at: this.locate(state)?,
+                order: Ordering::Relaxed,
+            })
+        });
+        this.poisoned.load(Ordering::Relaxed)
     }
 
     /// Forgets that a thread panicked.
+    #[track_caller]
     pub fn clear_poison(&self) {
-        home(self).poisoned.store(false, Ordering::Relaxed);
+        home(self).set_poison(here(), false);
+    }
+
+    /// A step that everybody sees who looks at the mutex.
+    fn set_poison(&self, place: Place, poisoned: bool) {
+        if rt::try_current().is_some() {
+            rt::perform_at(place, |state| {
+                Ok(Operation::Update {
+                    at: self.locate(state)?,
+                    update: Update::Add(Width(64)),
+                    operand: MUTEX_VERSION,
+                    order: Ordering::Relaxed,
+                })
+            });
+        }
+        self.poisoned.store(poisoned, Ordering::Relaxed);
     }
 
     /// What it protects: nobody else has it.
@@ -208,7 +233,7 @@ impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
 impl<T: ?Sized> Drop for MutexGuard<'_, T> {
     fn drop(&mut self) {
         if !self.was_panicking && rt::panicking() {
-            self.mutex.poisoned.store(true, Ordering::Relaxed);
+            self.mutex.set_poison(self.place, true);
         }
         unlock(self.mutex, self.place, self.changed.get());
     }

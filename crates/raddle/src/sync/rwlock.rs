@@ -11,7 +11,8 @@ use std::sync::{LockResult, TryLockError, TryLockResult};
 use raddle_schedule::Location;
 
 use super::mutex::checked;
-use crate::rt::{self, Home, Id, Kind, Misuse, Place, State, here, home, operation::Operation};
+use crate::rt::operation::{Operation, Update, Width, rw};
+use crate::rt::{self, Home, Id, Kind, Misuse, Place, State, here, home};
 
 /// A lock for many readers or one writer: as `std::sync::RwLock`.
 ///
@@ -166,13 +167,37 @@ impl<T: ?Sized> RwLock<T> {
     }
 
     /// Whether a thread panicked while it held the lock for writing.
+    #[track_caller]
     pub fn is_poisoned(&self) -> bool {
-        home(self).poisoned.load(Ordering::Relaxed)
+        let this = home(self);
+        rt::perform(|state| {
+            Ok(Operation::Load {
+                at: this.locate(state)?,
+                order: Ordering::Relaxed,
+            })
+        });
+        this.poisoned.load(Ordering::Relaxed)
     }
 
     /// Forgets that a thread panicked.
+    #[track_caller]
     pub fn clear_poison(&self) {
-        home(self).poisoned.store(false, Ordering::Relaxed);
+        home(self).set_poison(here(), false);
+    }
+
+    /// A step that everybody sees who looks at the lock.
+    fn set_poison(&self, place: Place, poisoned: bool) {
+        if rt::try_current().is_some() {
+            rt::perform_at(place, |state| {
+                Ok(Operation::Update {
+                    at: self.locate(state)?,
+                    update: Update::Add(Width(64)),
+                    operand: rw::VERSION,
+                    order: Ordering::Relaxed,
+                })
+            });
+        }
+        self.poisoned.store(poisoned, Ordering::Relaxed);
     }
 
     /// What it protects: nobody else has it.
@@ -290,7 +315,7 @@ impl<T: ?Sized> DerefMut for RwLockWriteGuard<'_, T> {
 impl<T: ?Sized> Drop for RwLockWriteGuard<'_, T> {
     fn drop(&mut self) {
         if !self.was_panicking && rt::panicking() {
-            self.lock.poisoned.store(true, Ordering::Relaxed);
+            self.lock.set_poison(self.place, true);
         }
         if rt::try_current().is_none() {
             return;

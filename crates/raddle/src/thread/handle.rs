@@ -68,6 +68,7 @@ impl fmt::Debug for Thread {
 #[must_use]
 #[track_caller]
 pub fn current() -> Thread {
+    rt::depends_on_thread();
     rt::with(|state| {
         let id = state.current;
         Thread::new(id, state.thread(id).name.as_deref())

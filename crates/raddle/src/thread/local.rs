@@ -80,6 +80,7 @@ impl<T: 'static> LocalKey<T> {
     }
 
     fn pointer(&'static self) -> Result<*const T, AccessError> {
+        rt::depends_on_thread();
         let key = std::ptr::from_ref(self).addr();
         let known = |state: &mut rt::State| {
             let current = state.current;

@@ -17,7 +17,7 @@ pub use handle::{Thread, ThreadId, current};
 pub(crate) use local::drop_locals;
 pub use local::{AccessError, LocalKey};
 pub use park::{park, park_timeout, sleep, yield_now};
-pub(crate) use park::{spin_at, times_out};
+pub(crate) use park::{in_time, spin_at, times_out};
 pub use scope::{Scope, ScopedJoinHandle, scope};
 pub use spawn::{Builder, JoinHandle, spawn};
 pub use std::thread::Result;
@@ -25,6 +25,7 @@ pub use std::thread::Result;
 /// Whether a panic unwinds the current thread: as `std::thread::panicking`.
 #[must_use]
 pub fn panicking() -> bool {
+    crate::rt::depends_on_thread();
     crate::rt::panicking()
 }
 

@@ -11,7 +11,11 @@ use crate::rt::{
 /// Waits until somebody [unparks](super::Thread::unpark) the thread, or has done so before.
 #[track_caller]
 pub fn park() {
-    rt::perform(|state| {
+    park_at(here());
+}
+
+fn park_at(place: Place) {
+    rt::perform_at(place, |state| {
         let token = state.token_of(state.current);
         Ok(Operation::Park { token })
     });
@@ -33,8 +37,24 @@ pub fn park_timeout(_duration: Duration) {
             })
         });
     } else {
-        park();
+        let place = here();
+        in_time(|| park_at(place));
     }
+}
+
+/// Waits for something that may take too long but does not. If it never happens, there is no such execution.
+pub(crate) fn in_time<R>(wait: impl FnOnce() -> R) -> R {
+    let set = |waits| {
+        rt::with(|state| {
+            let current = state.current;
+            let timeouts = state.settings.timeouts;
+            state.thread_mut(current).waits_in_time = waits && timeouts;
+        });
+    };
+    set(true);
+    let result = wait();
+    set(false);
+    result
 }
 
 /// Whether something that may take too long does so: a choice, and a step.

@@ -36,7 +36,7 @@ impl Explorer for Algorithm1 {
         h.insert(ClassHash::default());
         loop {
             let mut successors = Vec::new();
-            Prefix::whole(execution, &trace).successors(&mut bounds, &mut successors);
+            Prefix::whole(execution, &trace).next(&mut bounds, &mut successors);
             if successors.is_empty() && visitor.ended(execution, &trace).is_break() {
                 return Ok(Coverage::Some);
             }

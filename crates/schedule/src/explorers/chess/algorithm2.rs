@@ -122,7 +122,7 @@ impl Marks {
         loop {
             let mut successors = Vec::new();
             let mut prefix = Prefix::whole(execution, &trace);
-            prefix.successors(&mut self.bounds, &mut successors);
+            prefix.next(&mut self.bounds, &mut successors);
             if successors.is_empty() {
                 if self.level(prefix.state()) < Level::ALL {
                     self.mark(&mut prefix);

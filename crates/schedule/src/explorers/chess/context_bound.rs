@@ -4,7 +4,7 @@ use hashbrown::HashMap;
 use rapidhash::fast::RandomState;
 
 use crate::class::{ClassHash, event_hash, next_event_hash};
-use crate::execution::{Execution, Move, Step, ThreadId};
+use crate::execution::{Execution, Move, Status, Step, ThreadId};
 use crate::trace::{Cut, Trace};
 
 /// The least number of preemptions with which a step can be made after a graph, `CB(s, t)`, for
@@ -103,6 +103,7 @@ impl<'a, X: Execution> Prefix<'a, X> {
 
     /// Whether a thread can move after the graph; what it would do is in `self.step`.
     fn is_enabled(&mut self, thread: ThreadId) -> bool {
+        self.step.clear();
         let number = self.cut.count(thread);
         let lane = self.lanes.get(thread.index());
         let cause = match lane.and_then(|lane| lane.get(number as usize)) {
@@ -115,6 +116,17 @@ impl<'a, X: Execution> Prefix<'a, X> {
                 .foresee(self.trace, &self.cut, thread, number, &mut self.step)
     }
 
+    /// All successors of the whole trace. There are none if the execution is over: also when it failed.
+    pub(super) fn next(&mut self, bounds: &mut ContextBounds, successors: &mut Vec<Successor>) {
+        let threads = self.execution.threads().iter();
+        let over = threads
+            .map(|&thread| self.execution.status(thread))
+            .all(|status| status != Status::Enabled);
+        if !over {
+            self.successors(bounds, successors);
+        }
+    }
+
     /// All successors.
     pub(super) fn successors(
         &mut self,
@@ -123,23 +135,32 @@ impl<'a, X: Execution> Prefix<'a, X> {
     ) {
         for index in 0..self.execution.threads().len() {
             let thread = self.execution.threads()[index];
-            if !self.is_enabled(thread) {
-                continue;
+            if self.is_enabled(thread) {
+                self.successors_by(thread, bounds, successors);
             }
-            let begin = successors.len();
-            for choice in 0..self.step.alternatives {
-                let step = Move { thread, choice };
-                let hash = next_event_hash(self.trace, &self.cut, step, &self.step);
-                successors.push(Successor {
-                    step,
-                    state: self.state.with(hash),
-                    bound: 0,
-                });
-            }
-            let bound = bounds.of_step(self, thread);
-            for successor in &mut successors[begin..] {
-                successor.bound = bound;
-            }
+        }
+    }
+
+    /// Those by a step of a thread, which was just foreseen.
+    fn successors_by(
+        &mut self,
+        thread: ThreadId,
+        bounds: &mut ContextBounds,
+        successors: &mut Vec<Successor>,
+    ) {
+        let begin = successors.len();
+        for choice in 0..self.step.alternatives {
+            let step = Move { thread, choice };
+            let hash = next_event_hash(self.trace, &self.cut, step, &self.step);
+            successors.push(Successor {
+                step,
+                state: self.state.with(hash),
+                bound: 0,
+            });
+        }
+        let bound = bounds.of_step(self, thread);
+        for successor in &mut successors[begin..] {
+            successor.bound = bound;
         }
     }
 }

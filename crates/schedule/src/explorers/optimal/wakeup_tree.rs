@@ -23,6 +23,8 @@ pub(super) struct Branch {
     pub(super) step: Move,
     touches: Touches,
     pub(super) then: WakeupTree,
+    /// Whether the sequence that ends here may begin no execution that others do not: see [`WakeupTree::insert`].
+    doubtful: bool,
 }
 
 /// An ordered tree of steps: each way from its root to a leaf is a sequence to be run.
@@ -44,19 +46,35 @@ impl WakeupTree {
     /// first branches that are weak initials of what is left of the sequence; that is `insert` of the paper.
     ///
     /// Locations from `stable` on may have had other numbers when the tree was made: two of those may be the same.
-    /// Taking them for the same costs at most a redundant execution.
+    /// They are taken for the same, and then the sequence may be redundant. What begins like a redundant one is not
+    /// all run by it, since what sleeps is not tried again; so a sequence that begins like a doubtful one makes it longer
+    /// instead of being covered by it. (Whatever is run after a sequence first, what else can come
+    /// follows from the races of that.)
     pub(super) fn insert(&mut self, trace: &Trace, mut sequence: Vec<Element>, stable: usize) {
         let mut tree = self;
+        let mut doubtful = false;
         loop {
-            let weak_initial = tree
-                .0
-                .iter()
-                .position(|branch| branch.is_weak_initial(trace, &mut sequence, stable));
+            let mut weak_initial = None;
+            for (position, branch) in tree.0.iter().enumerate() {
+                match branch.is_weak_initial(trace, &mut sequence, stable) {
+                    Some(true) => {
+                        weak_initial = Some(position);
+                        break;
+                    }
+                    Some(false) => {}
+                    None => doubtful = true,
+                }
+            }
             let Some(position) = weak_initial else {
                 break;
             };
+            let ends_in_doubt = tree.0[position].doubtful;
             tree = &mut tree.0[position].then;
             if tree.0.is_empty() {
+                if ends_in_doubt && !sequence.is_empty() {
+                    doubtful = true;
+                    break;
+                }
                 return;
             }
         }
@@ -65,6 +83,7 @@ impl WakeupTree {
             added = Self(vec![Branch {
                 step: element.step,
                 touches: element.touches,
+                doubtful: doubtful && added.0.is_empty(),
                 then: added,
             }]);
         }
@@ -74,15 +93,26 @@ impl WakeupTree {
 
 impl Branch {
     /// Whether some execution that begins with this step has the same events as one that begins with the
-    /// sequence. If so, takes the step out of the sequence.
-    fn is_weak_initial(&self, trace: &Trace, sequence: &mut Vec<Element>, stable: usize) -> bool {
+    /// sequence, as far as is known. If so, takes the step out of the sequence.
+    fn is_weak_initial(
+        &self,
+        trace: &Trace,
+        sequence: &mut Vec<Element>,
+        stable: usize,
+    ) -> Option<bool> {
         let own = sequence
             .iter()
             .position(|element| element.step.thread == self.step.thread);
         let Some(position) = own else {
-            return sequence
-                .iter()
-                .all(|element| self.is_independent_of(element, stable));
+            let mut known = Some(true);
+            for element in sequence.iter() {
+                match self.is_independent_of(element, stable) {
+                    Some(true) => {}
+                    Some(false) => return Some(false),
+                    None => known = None,
+                }
+            }
+            return known;
         };
         let element = &sequence[position];
         let comes_first = sequence[..position]
@@ -98,15 +128,23 @@ impl Branch {
         if is_initial {
             sequence.remove(position);
         }
-        is_initial
+        Some(is_initial)
     }
 
-    fn is_independent_of(&self, element: &Element, stable: usize) -> bool {
-        self.touches.iter().all(|&(mine, mode)| {
-            element.touches.iter().all(|&(theirs, other)| {
-                let may_be_same = mine == theirs || mine.index().min(theirs.index()) >= stable;
-                !(may_be_same && mode.conflicts_with(other))
-            })
-        })
+    fn is_independent_of(&self, element: &Element, stable: usize) -> Option<bool> {
+        let mut known = Some(true);
+        for &(mine, mode) in &self.touches {
+            for &(theirs, other) in &element.touches {
+                if !mode.conflicts_with(other) {
+                    continue;
+                }
+                if mine.index().min(theirs.index()) >= stable {
+                    known = None;
+                } else if mine == theirs {
+                    return Some(false);
+                }
+            }
+        }
+        known
     }
 }
