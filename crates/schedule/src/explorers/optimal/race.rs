@@ -81,22 +81,6 @@ impl Race {
             .any(|known| trace.happens_before(first, known))
     }
 
-    /// Whether no event lies between the two by way of another location.
-    pub(super) fn is_immediate(&self, trace: &Trace, first: usize) -> bool {
-        let Second::Event { event, access } = self.second else {
-            return true;
-        };
-        for other in 0..trace.accesses(event).count() {
-            let mut blocks = trace.blocks_before(event, other);
-            for between in blocks.next_block().into_iter().flatten() {
-                if other != access && between != first && trace.happens_before(first, between) {
-                    return false;
-                }
-            }
-        }
-        true
-    }
-
     /// Finds the events that do not depend on the first one, and whether the second could happen after them.
     pub(super) fn separate(&mut self, trace: &Trace, first: usize, execution: &mut impl Execution) -> bool {
         self.prefix(trace, first);
