@@ -102,7 +102,6 @@ fn iterative_agrees_with_the_full_search() {
 }
 
 #[test]
-#[ignore = "optimal loses a race if an event lies between its events that can not be reversed itself"]
 fn optimal_agrees_with_the_full_search() {
     compare_all::<Optimal>();
 }

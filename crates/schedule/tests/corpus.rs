@@ -19,12 +19,6 @@ const MOST_EXECUTIONS: u64 = 200;
 /// What naive enumeration is tried for.
 const MOST_NAIVE_EXECUTIONS: u64 = 2_000;
 
-/// Where `optimal` misses classes: see the ignored tests in `waiting.rs`.
-const NOT_OPTIMAL: [&str; 2] = [
-    "corpus/classics/if-instead-of-while.rad",
-    "examples/queue.rad",
-];
-
 /// Few executions, but of many threads that have little to do with each other: the context bounds of so many graphs
 /// would take minutes.
 const WIDE: [&str; 4] = [
@@ -86,10 +80,7 @@ fn compare(machine: &Machine, problems: &mut Vec<String>) -> Option<bool> {
         );
     };
     all("iterative", &iterative);
-    let name = machine.program().source().name.as_str();
-    if !NOT_OPTIMAL.contains(&name) {
-        all("optimal", &optimal);
-    }
+    all("optimal", &optimal);
     let mut unbounded = Algorithm1 {
         bound: u32::MAX,
         ..Algorithm1::default()

@@ -55,13 +55,11 @@ fn context_bounded_search_sees_all_classes() {
 }
 
 #[test]
-#[ignore = "the race with the lock is not immediate, by way of an event that can not be reversed"]
 fn optimal_goes_back_beyond_what_can_not_be_reversed() {
     assert_eq!(run(LOCK_AND_WRITE, &mut Optimal::default()), (2, 2, 1));
 }
 
 #[test]
-#[ignore = "only readers are taken out of a sequence that keeps a step from happening"]
 fn optimal_takes_out_all_that_keeps_a_step_from_happening() {
     assert_eq!(run(TWO_GUARDS, &mut Optimal::default()), (2, 2, 1));
 }

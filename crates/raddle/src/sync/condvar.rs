@@ -182,7 +182,11 @@ impl Condvar {
                 })
             })
         };
-        if timed { in_time(sleep) } else { sleep() };
+        if timed {
+            in_time(sleep)
+        } else {
+            sleep()
+        };
         mutex.guard(place)
     }
 

@@ -9,7 +9,16 @@ use raddle::sync::atomic::{AtomicU32, Ordering::*};
 use raddle::sync::{Arc, Barrier, Condvar, LazyLock, Mutex, OnceLock, mpsc};
 use raddle::{Checker, FailureKind, thread};
 
-const EXPLORERS: [&str; 8] = ["optimal", "iterative", "bounded", "algorithm1", "dfs", "cb-dfs", "random", "pct"];
+const EXPLORERS: [&str; 8] = [
+    "optimal",
+    "iterative",
+    "bounded",
+    "algorithm1",
+    "dfs",
+    "cb-dfs",
+    "random",
+    "pct",
+];
 
 /// All explorers find nothing wrong.
 fn fine(body: impl Fn() + Send + Sync + Clone + 'static) {
@@ -24,14 +33,28 @@ fn fine(body: impl Fn() + Send + Sync + Clone + 'static) {
 /// All explorers find this, and the schedule that they give leads there again.
 fn wrong(kind: FailureKind, says: &str, body: impl Fn() + Send + Sync + Clone + 'static) {
     for explorer in EXPLORERS {
-        let checker = Checker::new().explorer(explorer).max_executions(20_000).spin_limit(50).max_steps(60_000);
+        let checker = Checker::new()
+            .explorer(explorer)
+            .max_executions(20_000)
+            .spin_limit(50)
+            .max_steps(60_000);
         let failed = checker.run(body.clone()).expect_err(explorer);
         assert_eq!(failed.failure.kind, kind, "{explorer}: {}", failed.text);
         assert!(failed.text.contains(says), "{explorer}: {}", failed.text);
         let checker = Checker::new().spin_limit(50).max_steps(60_000);
-        let again = checker.replay(&failed.schedule).run(body.clone()).expect_err("the same again");
-        assert_eq!(again.failure.kind, kind, "replayed after {explorer}: {}", again.text);
-        assert_eq!(again.failure.message, failed.failure.message, "replayed after {explorer}");
+        let again = checker
+            .replay(&failed.schedule)
+            .run(body.clone())
+            .expect_err("the same again");
+        assert_eq!(
+            again.failure.kind, kind,
+            "replayed after {explorer}: {}",
+            again.text
+        );
+        assert_eq!(
+            again.failure.message, failed.failure.message,
+            "replayed after {explorer}"
+        );
     }
 }
 
@@ -101,7 +124,9 @@ fn panics_everywhere() {
         static LAZY: LazyLock<u32> = LazyLock::new(|| panic!("lazily"));
         let _ = *LAZY;
     });
-    wrong(FailureKind::Panic, "in a future", || raddle::future::block_on(async { panic!("in a future") }));
+    wrong(FailureKind::Panic, "in a future", || {
+        raddle::future::block_on(async { panic!("in a future") })
+    });
     wrong(FailureKind::Panic, "nobody joins", || {
         thread::spawn(|| panic!("nobody joins"));
     });
@@ -223,7 +248,10 @@ fn what_takes_too_long_is_no_deadlock() {
     fine(move || thread::park_timeout(soon));
     fine(move || {
         let (_sender, receiver) = mpsc::channel::<u32>();
-        assert_eq!(receiver.recv_timeout(soon), Err(mpsc::RecvTimeoutError::Timeout));
+        assert_eq!(
+            receiver.recv_timeout(soon),
+            Err(mpsc::RecvTimeoutError::Timeout)
+        );
     });
     fine(move || {
         let (mutex, condition) = (Mutex::new(0), Condvar::new());
@@ -286,9 +314,15 @@ fn data_races() {
         child.join().unwrap();
         assert_eq!(cell.read(), 1);
     }
-    wrong(FailureKind::DataRace, "data race", || publish(Relaxed, Relaxed));
-    wrong(FailureKind::DataRace, "data race", || publish(Release, Relaxed));
-    wrong(FailureKind::DataRace, "data race", || publish(Relaxed, Acquire));
+    wrong(FailureKind::DataRace, "data race", || {
+        publish(Relaxed, Relaxed)
+    });
+    wrong(FailureKind::DataRace, "data race", || {
+        publish(Release, Relaxed)
+    });
+    wrong(FailureKind::DataRace, "data race", || {
+        publish(Relaxed, Acquire)
+    });
     fine(|| publish(Release, Acquire));
     fine(|| publish(SeqCst, SeqCst));
     fine(|| {
@@ -338,7 +372,12 @@ fn what_is_not_controlled_is_found() {
                 child.join().unwrap();
             })
             .expect_err(explorer);
-        assert_eq!(failed.failure.kind, FailureKind::Diverged, "{explorer}: {}", failed.text);
+        assert_eq!(
+            failed.failure.kind,
+            FailureKind::Diverged,
+            "{explorer}: {}",
+            failed.text
+        );
     }
 }
 
@@ -407,8 +446,14 @@ fn limits_end_a_check() {
         }
     };
     for explorer in EXPLORERS {
-        let report = Checker::new().explorer(explorer).max_executions(17).check(body);
-        assert!(report.executions <= 17 && !report.complete, "{explorer}: {report:?}");
+        let report = Checker::new()
+            .explorer(explorer)
+            .max_executions(17)
+            .check(body);
+        assert!(
+            report.executions <= 17 && !report.complete,
+            "{explorer}: {report:?}"
+        );
         let begun = Instant::now();
         let report = Checker::new()
             .explorer(explorer)
@@ -416,6 +461,10 @@ fn limits_end_a_check() {
             .max_duration(Duration::from_millis(200))
             .check(body);
         assert!(!report.complete, "{explorer}");
-        assert!(begun.elapsed() < Duration::from_secs(10), "{explorer}: {:?}", begun.elapsed());
+        assert!(
+            begun.elapsed() < Duration::from_secs(10),
+            "{explorer}: {:?}",
+            begun.elapsed()
+        );
     }
 }

@@ -86,10 +86,20 @@ pub(crate) fn compare(program: &Program, effort: Effort) -> Result<Compared, Str
     let optimal = run(How::Optimal, effort.reduced);
     for how in [How::Random(1), How::Pct(2)] {
         let some = run(how, 20);
-        same("outcomes", how, &expected, &expected.union(&some.outcomes).cloned().collect())?;
+        same(
+            "outcomes",
+            how,
+            &expected,
+            &expected.union(&some.outcomes).cloned().collect(),
+        )?;
     }
     if !optimal.complete {
-        same("outcomes", How::Optimal, &expected, &expected.union(&optimal.outcomes).cloned().collect())?;
+        same(
+            "outcomes",
+            How::Optimal,
+            &expected,
+            &expected.union(&optimal.outcomes).cloned().collect(),
+        )?;
         return Ok(compared);
     }
     same("outcomes", How::Optimal, &expected, &optimal.outcomes)?;
@@ -102,7 +112,12 @@ pub(crate) fn compare(program: &Program, effort: Effort) -> Result<Compared, Str
         ));
     }
     let classes = optimal.class_set();
-    for how in [How::Iterative, How::Bounded(60), How::Algorithm1(60), How::Dfs] {
+    for how in [
+        How::Iterative,
+        How::Bounded(60),
+        How::Algorithm1(60),
+        How::Dfs,
+    ] {
         let most = match how {
             How::Dfs | How::Algorithm1(_) => effort.naive,
             _ => 2 * effort.reduced,
@@ -112,7 +127,12 @@ pub(crate) fn compare(program: &Program, effort: Effort) -> Result<Compared, Str
             same("outcomes", how, &expected, &explored.outcomes)?;
             same("classes", how, &classes, &explored.class_set())?;
         } else {
-            same("outcomes", how, &expected, &expected.union(&explored.outcomes).cloned().collect())?;
+            same(
+                "outcomes",
+                how,
+                &expected,
+                &expected.union(&explored.outcomes).cloned().collect(),
+            )?;
         }
         if how == How::Dfs {
             compared.naive = explored.complete;

@@ -13,7 +13,11 @@ fn classes(how: How, body: impl Fn() + Send + Sync + 'static) -> u64 {
     options.leaks = false;
     let found = results(how, &options, 10_000_000, body);
     assert_eq!(found.outcomes.into_iter().collect::<Vec<_>>(), [Ok(())]);
-    assert_eq!(found.executions, found.classes.len() as u64, "{how:?}: classes");
+    assert_eq!(
+        found.executions,
+        found.classes.len() as u64,
+        "{how:?}: classes"
+    );
     found.executions
 }
 
@@ -105,7 +109,10 @@ fn indexer(threads: u32) {
             for m in 1..=4 {
                 let w = m * 11 + tid;
                 let mut h = (w * 7) % SIZE;
-                while table[h as usize].compare_exchange(0, w, SeqCst, SeqCst).is_err() {
+                while table[h as usize]
+                    .compare_exchange(0, w, SeqCst, SeqCst)
+                    .is_err()
+                {
                     h = (h + 1) % SIZE;
                 }
             }
@@ -198,8 +205,12 @@ fn fib_bench(n: usize) {
 
 #[test]
 fn fib_bench_small() {
-    let counts: Vec<u64> = (1..=3).map(|n| classes(How::Optimal, move || fib_bench(n))).collect();
-    let again: Vec<u64> = (1..=3).map(|n| classes(How::Iterative, move || fib_bench(n))).collect();
+    let counts: Vec<u64> = (1..=3)
+        .map(|n| classes(How::Optimal, move || fib_bench(n)))
+        .collect();
+    let again: Vec<u64> = (1..=3)
+        .map(|n| classes(How::Iterative, move || fib_bench(n)))
+        .collect();
     assert_eq!(counts, again);
     println!("fib_bench: {counts:?}");
 }

@@ -99,7 +99,9 @@ fn explore_here<T: Ord>(
             }
             How::Iterative => Iterative { bound: None }.explore(&mut program, &mut ended),
             How::Bounded(bound) => Algorithm2 { bound }.explore(&mut program, &mut ended),
-            How::Algorithm1(bound) => Algorithm1 { bound, states: 0 }.explore(&mut program, &mut ended),
+            How::Algorithm1(bound) => {
+                Algorithm1 { bound, states: 0 }.explore(&mut program, &mut ended)
+            }
             How::Dfs => Dfs { bound: None }.explore(&mut program, &mut ended),
             How::CbDfs(bound) => Dfs { bound: Some(bound) }.explore(&mut program, &mut ended),
             How::Random(seed) => Random { seed }.explore(&mut program, &mut ended),

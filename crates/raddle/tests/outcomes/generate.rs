@@ -75,7 +75,11 @@ pub(crate) fn program(seed: u64) -> Program {
     program.weak = rng.below(4) == 0;
     program.stable = rng.below(2) == 0;
     for thread in 0..count {
-        let shorter = if thread == 0 { rng.below(length + 1) } else { 0 };
+        let shorter = if thread == 0 {
+            rng.below(length + 1)
+        } else {
+            0
+        };
         let length = 1 + rng.below(length);
         let mut ops = Vec::new();
         while ops.len() + shorter < length {
@@ -162,7 +166,11 @@ fn step(rng: &mut Rng, theme: Theme, thread: usize, count: usize, ops: &mut Vec<
         Theme::Park => ops.push(match rng.below(5) {
             0 => Op::Park,
             1 => Op::ParkTimeout,
-            _ => Op::Unpark(if thread == 0 { rng.below(count) } else { rng.below(thread) }),
+            _ => Op::Unpark(if thread == 0 {
+                rng.below(count)
+            } else {
+                rng.below(thread)
+            }),
         }),
         Theme::Channel => ops.push(match rng.below(10) {
             0..=2 => Op::Send(n, v),
@@ -186,9 +194,11 @@ fn step(rng: &mut Rng, theme: Theme, thread: usize, count: usize, ops: &mut Vec<
 pub(crate) fn shrink(mut program: Program, fails: impl Fn(&Program) -> bool) -> Program {
     'again: loop {
         for thread in (1..program.threads.len()).rev() {
-            let names_threads = program.threads.iter().flatten().any(|op| {
-                matches!(*op, Op::Unpark(t) | Op::IsFinished(t) if t >= thread)
-            });
+            let names_threads = program
+                .threads
+                .iter()
+                .flatten()
+                .any(|op| matches!(*op, Op::Unpark(t) | Op::IsFinished(t) if t >= thread));
             let mut smaller = program.clone();
             smaller.threads.remove(thread);
             if !names_threads && fails(&smaller) {
@@ -207,9 +217,18 @@ pub(crate) fn shrink(mut program: Program, fails: impl Fn(&Program) -> bool) -> 
             }
         }
         for smaller in [
-            Program { spurious: 0, ..program.clone() },
-            Program { weak: false, ..program.clone() },
-            Program { channels: Default::default(), ..program.clone() },
+            Program {
+                spurious: 0,
+                ..program.clone()
+            },
+            Program {
+                weak: false,
+                ..program.clone()
+            },
+            Program {
+                channels: Default::default(),
+                ..program.clone()
+            },
         ] {
             if smaller != program && fails(&smaller) {
                 program = smaller;

@@ -23,20 +23,34 @@ fn gives_with<T: Ord + Clone + Debug + Send + 'static>(
     expected: impl IntoIterator<Item = Result<T, &'static str>>,
     body: impl Fn() -> T + Send + Sync + Clone + 'static,
 ) {
-    let expected: BTreeSet<_> = expected.into_iter().map(|one| one.map_err(str::to_owned)).collect();
+    let expected: BTreeSet<_> = expected
+        .into_iter()
+        .map(|one| one.map_err(str::to_owned))
+        .collect();
     let reduced = [How::Optimal, How::Iterative, How::Bounded(60)];
-    for how in reduced.into_iter().chain([How::Dfs, How::CbDfs(60), How::Algorithm1(60)]) {
+    for how in reduced
+        .into_iter()
+        .chain([How::Dfs, How::CbDfs(60), How::Algorithm1(60)])
+    {
         let found = results(how, options, 100_000, body.clone());
         if found.complete {
             assert_eq!(found.outcomes, expected, "{how:?}");
         } else {
             assert!(!reduced.contains(&how), "{how:?}: too large");
-            assert!(found.outcomes.is_subset(&expected), "{how:?}: {:?}", found.outcomes);
+            assert!(
+                found.outcomes.is_subset(&expected),
+                "{how:?}: {:?}",
+                found.outcomes
+            );
         }
     }
     for how in [How::Random(3), How::Pct(4)] {
         let found = results(how, options, 50, body.clone());
-        assert!(found.outcomes.is_subset(&expected), "{how:?}: {:?}", found.outcomes);
+        assert!(
+            found.outcomes.is_subset(&expected),
+            "{how:?}: {:?}",
+            found.outcomes
+        );
     }
 }
 
@@ -58,37 +72,51 @@ fn a_lock_is_poisoned_by_a_panic_on_another_thread() {
 #[test]
 fn a_lock_is_poisoned_before_it_is_given_back() {
     // Whether it is poisoned, and whether it can be taken.
-    gives([Ok((false, false)), Ok((false, true)), Ok((true, false)), Ok((true, true))], || {
-        let mutex = Arc::new(Mutex::new(0));
-        let other = mutex.clone();
-        let child = thread::spawn(move || {
-            let _guard = other.lock();
-            panic!("with the lock");
-        });
-        let poisoned = mutex.is_poisoned();
-        let free = !matches!(mutex.try_lock(), Err(raddle::sync::TryLockError::WouldBlock));
-        let _ = child.join();
-        (poisoned, free)
-    });
+    gives(
+        [
+            Ok((false, false)),
+            Ok((false, true)),
+            Ok((true, false)),
+            Ok((true, true)),
+        ],
+        || {
+            let mutex = Arc::new(Mutex::new(0));
+            let other = mutex.clone();
+            let child = thread::spawn(move || {
+                let _guard = other.lock();
+                panic!("with the lock");
+            });
+            let poisoned = mutex.is_poisoned();
+            let free = !matches!(
+                mutex.try_lock(),
+                Err(raddle::sync::TryLockError::WouldBlock)
+            );
+            let _ = child.join();
+            (poisoned, free)
+        },
+    );
 }
 
 #[test]
 fn poison_can_be_cleared_at_any_time() {
-    gives([Ok((false, false)), Ok((true, true)), Ok((true, false))], || {
-        let mutex = Arc::new(Mutex::new(0));
-        let other = mutex.clone();
-        let child = thread::spawn(move || {
-            let _guard = other.lock();
-            panic!("with the lock");
-        });
-        let _ = child.join();
-        let other = mutex.clone();
-        let child = thread::spawn(move || other.clear_poison());
-        let first = mutex.is_poisoned();
-        let second = mutex.lock().is_err();
-        child.join().unwrap();
-        (first, second)
-    });
+    gives(
+        [Ok((false, false)), Ok((true, true)), Ok((true, false))],
+        || {
+            let mutex = Arc::new(Mutex::new(0));
+            let other = mutex.clone();
+            let child = thread::spawn(move || {
+                let _guard = other.lock();
+                panic!("with the lock");
+            });
+            let _ = child.join();
+            let other = mutex.clone();
+            let child = thread::spawn(move || other.clear_poison());
+            let first = mutex.is_poisoned();
+            let second = mutex.lock().is_err();
+            child.join().unwrap();
+            (first, second)
+        },
+    );
 }
 
 /// What is dropped last does something only on one of the threads.

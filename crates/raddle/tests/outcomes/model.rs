@@ -106,12 +106,23 @@ pub(crate) fn outcomes(program: &Program, most: usize) -> Option<BTreeSet<Outcom
         let (mut next, mut unlikely) = (Vec::new(), Vec::new());
         for thread in 0..state.spawned {
             let (next, unlikely) = (&mut next, &mut unlikely);
-            Mover { program, state: &state, me: thread, next, unlikely }.moves();
+            Mover {
+                program,
+                state: &state,
+                me: thread,
+                next,
+                unlikely,
+            }
+            .moves();
         }
         if next.is_empty() {
             outcomes.insert(Outcome {
                 stuck: state.threads.iter().any(|thread| !thread.ended),
-                got: state.threads.iter().map(|thread| thread.got.clone()).collect(),
+                got: state
+                    .threads
+                    .iter()
+                    .map(|thread| thread.got.clone())
+                    .collect(),
             });
         }
         next.append(&mut unlikely);
@@ -206,9 +217,9 @@ impl Mover<'_> {
             }
             return;
         }
-        if let Some(l) = (0..OBJECTS).find(|&l| {
-            state.locks[l].writer == Some(me) || state.locks[l].readers.contains(&me)
-        }) {
+        if let Some(l) = (0..OBJECTS)
+            .find(|&l| state.locks[l].writer == Some(me) || state.locks[l].readers.contains(&me))
+        {
             if panicking && state.locks[l].writer == Some(me) && !state.locks[l].poisoned {
                 self.stay(|state| state.locks[l].poisoned = true);
             } else {
@@ -230,7 +241,9 @@ impl Mover<'_> {
             return;
         }
         let mine = |c: &usize| {
-            self.program.is_used(*c) && state.channels[*c].receiver && self.program.receiver(*c) == me
+            self.program.is_used(*c)
+                && state.channels[*c].receiver
+                && self.program.receiver(*c) == me
         };
         if let Some(c) = (0..OBJECTS).find(mine) {
             self.stay(|state| drop_receiver(state, c));
@@ -346,11 +359,15 @@ impl Mover<'_> {
                 Sleep::Released => self.get(0, |state| state.threads[me].sleep = Sleep::Awake),
                 Sleep::Barrier(_) => {}
                 _ => match self.sleepers(Sleep::Barrier(b)).first() {
-                    Some(&other) => self.get(1, |state| state.threads[other].sleep = Sleep::Released),
+                    Some(&other) => {
+                        self.get(1, |state| state.threads[other].sleep = Sleep::Released)
+                    }
                     None => self.stay(|state| state.threads[me].sleep = Sleep::Barrier(b)),
                 },
             },
-            Op::GetOrInit(..) | Op::SetOnce(..) | Op::GetOnce(..) | Op::WaitOnce(..) => self.once(op),
+            Op::GetOrInit(..) | Op::SetOnce(..) | Op::GetOnce(..) | Op::WaitOnce(..) => {
+                self.once(op)
+            }
             Op::Park => {
                 if self.thread().token {
                     self.go(|state| state.threads[me].token = false);
@@ -359,20 +376,29 @@ impl Mover<'_> {
             Op::ParkTimeout => self.go(|state| state.threads[me].token = false),
             Op::Unpark(t) => self.go(|state| state.threads[t].token = true),
             Op::Send(..) | Op::TrySend(..) | Op::DropSender(..) => self.send(op),
-            Op::Recv(..) | Op::TryRecv(..) | Op::RecvTimeout(..) | Op::DropReceiver(..) => self.receive(op),
+            Op::Recv(..) | Op::TryRecv(..) | Op::RecvTimeout(..) | Op::DropReceiver(..) => {
+                self.receive(op)
+            }
             Op::Count(..) | Op::DropArc(..) | Op::Upgrade(..) | Op::TryUnwrap(..) => self.arc(op),
         }
     }
 
     fn sleepers(&self, how: Sleep) -> Vec<usize> {
         let threads = self.state.threads.iter().enumerate();
-        threads.filter(|(_, thread)| thread.sleep == how).map(|(index, _)| index).collect()
+        threads
+            .filter(|(_, thread)| thread.sleep == how)
+            .map(|(index, _)| index)
+            .collect()
     }
 
     fn mutex(&mut self, op: Op) {
         let (me, state) = (self.me, self.state);
-        let (Op::Lock(m) | Op::TryLock(m) | Op::Set(m, _) | Op::Unlock(m) | Op::IsPoisoned(m) | Op::ClearPoison(m)) =
-            op
+        let (Op::Lock(m)
+        | Op::TryLock(m)
+        | Op::Set(m, _)
+        | Op::Unlock(m)
+        | Op::IsPoisoned(m)
+        | Op::ClearPoison(m)) = op
         else {
             return;
         };
@@ -487,7 +513,8 @@ impl Mover<'_> {
 
     fn once(&mut self, op: Op) {
         let (me, state) = (self.me, self.state);
-        let (Op::GetOrInit(o, _) | Op::SetOnce(o, _) | Op::GetOnce(o) | Op::WaitOnce(o)) = op else {
+        let (Op::GetOrInit(o, _) | Op::SetOnce(o, _) | Op::GetOnce(o) | Op::WaitOnce(o)) = op
+        else {
             return;
         };
         match (op, self.thread().phase, state.onces[o]) {
@@ -504,8 +531,12 @@ impl Mover<'_> {
                     state.threads[me].phase = 2;
                 });
             }
-            (Op::GetOrInit(_, value), 2, _) => self.get(value, |state| state.onces[o] = Once::Done(value)),
-            (Op::SetOnce(_, value), 1, _) => self.get(1, |state| state.onces[o] = Once::Done(value)),
+            (Op::GetOrInit(_, value), 2, _) => {
+                self.get(value, |state| state.onces[o] = Once::Done(value))
+            }
+            (Op::SetOnce(_, value), 1, _) => {
+                self.get(1, |state| state.onces[o] = Once::Done(value))
+            }
             (_, _, Once::New) => self.stay(|state| {
                 state.onces[o] = Once::Running;
                 state.threads[me].phase = 1;
@@ -535,7 +566,11 @@ impl Mover<'_> {
         if self.thread().phase == 1 {
             // Waits for the receiver, on a channel without a buffer.
             if self.thread().taken || self.thread().refused {
-                let result = if self.thread().taken { 1 } else { got::DISCONNECTED };
+                let result = if self.thread().taken {
+                    1
+                } else {
+                    got::DISCONNECTED
+                };
                 self.get(result, |state| {
                     state.threads[me].taken = false;
                     state.threads[me].refused = false;

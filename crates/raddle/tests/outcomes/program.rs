@@ -85,7 +85,9 @@ impl Op {
 
     pub(crate) fn receives_from(self) -> Option<usize> {
         match self {
-            Self::Recv(c) | Self::TryRecv(c) | Self::RecvTimeout(c) | Self::DropReceiver(c) => Some(c),
+            Self::Recv(c) | Self::TryRecv(c) | Self::RecvTimeout(c) | Self::DropReceiver(c) => {
+                Some(c)
+            }
             _ => None,
         }
     }
@@ -152,11 +154,14 @@ impl Program {
 
     /// The first one that receives; if nobody does, the main thread has the receiver.
     pub(crate) fn receiver(&self, channel: usize) -> usize {
-        self.who(|op| op.receives_from() == Some(channel)).next().unwrap_or(0)
+        self.who(|op| op.receives_from() == Some(channel))
+            .next()
+            .unwrap_or(0)
     }
 
     pub(crate) fn is_used(&self, channel: usize) -> bool {
-        let mut uses = self.who(|op| op.sends_on() == Some(channel) || op.receives_from() == Some(channel));
+        let mut uses =
+            self.who(|op| op.sends_on() == Some(channel) || op.receives_from() == Some(channel));
         uses.next().is_some()
     }
 

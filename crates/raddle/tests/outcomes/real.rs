@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use raddle::sync::atomic::{AtomicI64, Ordering::SeqCst};
 use raddle::sync::mpsc::{
-    Receiver, RecvTimeoutError, Sender, SyncSender, TryRecvError, TrySendError, channel, sync_channel,
+    Receiver, RecvTimeoutError, Sender, SyncSender, TryRecvError, TrySendError, channel,
+    sync_channel,
 };
 use raddle::sync::{
     Arc, Barrier, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard,
@@ -200,7 +201,9 @@ fn content<G: std::ops::Deref<Target = i64>>(locked: Result<G, PoisonError<G>>) 
 }
 
 /// The same, if it can be taken.
-fn try_content<G: std::ops::Deref<Target = i64>>(locked: Result<G, TryLockError<G>>) -> (i64, Option<G>) {
+fn try_content<G: std::ops::Deref<Target = i64>>(
+    locked: Result<G, TryLockError<G>>,
+) -> (i64, Option<G>) {
     let (value, guard) = match locked {
         Ok(guard) => content(Ok(guard)),
         Err(TryLockError::Poisoned(poisoned)) => content(Err(poisoned)),
@@ -235,7 +238,8 @@ impl<'a> Runner<'a> {
             Op::Add(v, value) => self.get(world.variables[v].fetch_add(value, SeqCst)),
             Op::Max(v, value) => self.get(world.variables[v].fetch_max(value, SeqCst)),
             Op::Cas(v, from, to) => {
-                let (Ok(found) | Err(found)) = world.variables[v].compare_exchange(from, to, SeqCst, SeqCst);
+                let (Ok(found) | Err(found)) =
+                    world.variables[v].compare_exchange(from, to, SeqCst, SeqCst);
                 self.get(found);
             }
             Op::CasWeak(v, from, to) => {
@@ -245,7 +249,8 @@ impl<'a> Runner<'a> {
                 }
             }
             Op::Update(v) => {
-                let updated = world.variables[v].fetch_update(SeqCst, SeqCst, |old| (old < 2).then_some(old + 1));
+                let updated = world.variables[v]
+                    .fetch_update(SeqCst, SeqCst, |old| (old < 2).then_some(old + 1));
                 self.get(updated.unwrap_or(got::NOT_NOW));
             }
             Op::Await(v, value) => {
@@ -315,10 +320,11 @@ impl<'a> Runner<'a> {
             }
             Op::WaitTimeout(c, m) => {
                 if let Some(guard) = self.mutexes[m].take() {
-                    let (poisoned, (guard, waited)) = match world.conditions[c].wait_timeout(guard, SOON) {
-                        Ok(waited) => (0, waited),
-                        Err(poisoned) => (got::POISONED, poisoned.into_inner()),
-                    };
+                    let (poisoned, (guard, waited)) =
+                        match world.conditions[c].wait_timeout(guard, SOON) {
+                            Ok(waited) => (0, waited),
+                            Err(poisoned) => (got::POISONED, poisoned.into_inner()),
+                        };
                     self.get(i64::from(waited.timed_out()));
                     self.get(*guard + poisoned);
                     self.mutexes[m] = Some(guard);
@@ -355,7 +361,9 @@ impl<'a> Runner<'a> {
             }
             Op::TrySend(c, value) => {
                 let sent = match &self.owned.senders[c] {
-                    Some(AnySender::Unbounded(sender)) => sender.send(value).map_err(TrySendError::from),
+                    Some(AnySender::Unbounded(sender)) => {
+                        sender.send(value).map_err(TrySendError::from)
+                    }
                     Some(AnySender::Bounded(sender)) => sender.try_send(value),
                     None => return,
                 };
@@ -381,10 +389,14 @@ impl<'a> Runner<'a> {
             }
             Op::RecvTimeout(c) => {
                 if let Some(receiver) = &self.owned.receivers[c] {
-                    self.get(receiver.recv_timeout(SOON).unwrap_or_else(|error| match error {
-                        RecvTimeoutError::Timeout => got::NOT_NOW,
-                        RecvTimeoutError::Disconnected => got::DISCONNECTED,
-                    }));
+                    self.get(
+                        receiver
+                            .recv_timeout(SOON)
+                            .unwrap_or_else(|error| match error {
+                                RecvTimeoutError::Timeout => got::NOT_NOW,
+                                RecvTimeoutError::Disconnected => got::DISCONNECTED,
+                            }),
+                    );
                 }
             }
             Op::DropReceiver(c) => self.owned.receivers[c] = None,
@@ -415,7 +427,12 @@ impl<'a> Runner<'a> {
                     }
                 }
             }
-            Op::Lock(_) | Op::TryLock(_) | Op::Read(_) | Op::TryRead(_) | Op::Write(_) | Op::TryWrite(_) => {}
+            Op::Lock(_)
+            | Op::TryLock(_)
+            | Op::Read(_)
+            | Op::TryRead(_)
+            | Op::Write(_)
+            | Op::TryWrite(_) => {}
         }
     }
 }

@@ -211,15 +211,19 @@ impl<'a, X: Execution> Search<'a, X> {
     /// new events, those from `begin` on, do not all come after its first event: they are then part of its sequence.
     fn reverse_races(&mut self, begin: usize) {
         self.race.begin_with(&self.trace, begin);
-        for event in 0..self.trace.len() {
+        for event in self.race.first_to_be_reversed(&self.trace, begin)..self.trace.len() {
             self.race.is_new = event >= begin;
             self.take_alternatives(event);
             let thread = self.trace.events()[event].thread();
             let accesses = self.trace.accesses(event).count();
+            let mut found = Vec::new();
             for access in 0..accesses {
                 self.race.second = Second::Event { event, access };
-                self.reverse_races_of(thread);
+                self.find_races_of(thread, &mut found);
             }
+            found.sort_unstable();
+            found.dedup();
+            self.reverse(thread, &found);
         }
         self.race.is_new = true;
         let threads = self.execution.threads().to_vec();
@@ -230,14 +234,18 @@ impl<'a, X: Execution> Search<'a, X> {
                 let mut step = std::mem::take(&mut self.step);
                 self.execution
                     .foresee(&self.trace, &self.race.cut, thread, number, &mut step);
+                let mut found = Vec::new();
                 for access in &step.accesses {
                     self.race.second = Second::Waiting {
                         thread,
                         location: access.location,
                         mode: access.mode,
                     };
-                    self.reverse_races_of(thread);
+                    self.find_races_of(thread, &mut found);
                 }
+                found.sort_unstable();
+                found.dedup();
+                self.reverse(thread, &found);
                 self.step = step;
             }
         }
@@ -263,33 +271,53 @@ impl<'a, X: Execution> Search<'a, X> {
     }
 
     /// Goes back over the events that one access of the second event comes after, up to those without which
-    /// it would have been possible.
-    fn reverse_races_of(&mut self, thread: ThreadId) {
+    /// it would have been possible, and keeps these.
+    fn find_races_of(&mut self, thread: ThreadId, found: &mut Vec<usize>) {
+        self.race.last = Move { thread, choice: 0 };
         let mut position = 0;
         loop {
             let candidates = self.race.candidates(&self.trace, position);
-            if candidates == 0 {
-                return;
-            }
-            let mut reversed = false;
+            let before = found.len();
             for candidate in 0..candidates {
                 let first = self.race.firsts[candidate];
-                if !self.race.is_immediate(&self.trace, first)
-                    || !self.race.is_to_be_reversed(&self.trace, first)
-                {
-                    reversed = true;
-                    continue;
+                if !self.race.is_to_be_reversed(&self.trace, first) && self.has_one_access() {
+                    // Neither are those before it.
+                    return;
                 }
-                self.race.last = Move { thread, choice: 0 };
                 if self.race.separate(&self.trace, first, self.execution) {
-                    reversed = true;
-                    self.keep_unless_covered(first);
+                    found.push(first);
                 }
             }
-            if reversed {
+            if candidates == 0 || found.len() > before {
                 return;
             }
             position += 1;
+        }
+    }
+
+    /// Reverses the races with these events. One that happens before another of them is no race: what the thread does
+    /// may depend on the event between.
+    fn reverse(&mut self, thread: ThreadId, found: &[usize]) {
+        for &first in found {
+            let is_between =
+                |&other: &usize| other != first && self.trace.happens_before(first, other);
+            if found.iter().any(is_between) || !self.race.is_to_be_reversed(&self.trace, first) {
+                continue;
+            }
+            self.race.last = Move { thread, choice: 0 };
+            self.race.separate(&self.trace, first, self.execution);
+            self.keep_unless_covered(first);
+            while self.race.take_other_way(&self.trace, self.execution) {
+                self.keep_unless_covered(first);
+            }
+        }
+    }
+
+    /// Whether the second event touches one location only.
+    fn has_one_access(&self) -> bool {
+        match self.race.second {
+            Second::Event { event, .. } => self.trace.accesses(event).count() == 1,
+            Second::Waiting { .. } => false,
         }
     }
 

@@ -35,7 +35,12 @@ pub(super) struct Race {
     pub(super) step: Step,
     /// The move that makes it.
     pub(super) last: Move,
+    /// Other sequences that would do as well.
+    ways: Vec<Cut>,
 }
+
+/// How many events that keep a step from happening are tried to be taken out, in all combinations.
+const MOST_IN_THE_WAY: usize = 6;
 
 impl Default for Race {
     fn default() -> Self {
@@ -51,6 +56,7 @@ impl Default for Race {
             cut: Cut::default(),
             step: Step::default(),
             last: Move::default(),
+            ways: Vec::new(),
         }
     }
 }
@@ -65,6 +71,15 @@ impl Race {
                 *known = (*known).min(count);
             }
         }
+    }
+
+    /// The first event, up to `begin`, that not all new events come after: no race of events before it is
+    /// to be reversed.
+    pub(super) fn first_to_be_reversed(&self, trace: &Trace, begin: usize) -> usize {
+        let unknown = trace.events()[..begin]
+            .iter()
+            .position(|event| self.known_to_new[event.thread().index()] <= event.number);
+        unknown.unwrap_or(begin)
     }
 
     /// Whether the sequence that reverses a race with this first event is another one than in earlier executions.
@@ -104,22 +119,6 @@ impl Race {
             .any(|known| trace.happens_before(first, known))
     }
 
-    /// Whether no event lies between the two by way of another location.
-    pub(super) fn is_immediate(&self, trace: &Trace, first: usize) -> bool {
-        let Second::Event { event, access } = self.second else {
-            return true;
-        };
-        for other in 0..trace.accesses(event).count() {
-            let mut blocks = trace.blocks_before(event, other);
-            for between in blocks.next_block().into_iter().flatten() {
-                if other != access && between != first && trace.happens_before(first, between) {
-                    return false;
-                }
-            }
-        }
-        true
-    }
-
     /// Finds the events that do not depend on the first one, and whether the second could happen after them.
     pub(super) fn separate(
         &mut self,
@@ -127,6 +126,7 @@ impl Race {
         first: usize,
         execution: &mut impl Execution,
     ) -> bool {
+        self.ways.clear();
         self.prefix(trace, first);
         self.cut.clone_from(&self.before);
         for (event, known) in trace.events().iter().enumerate().skip(first) {
@@ -140,9 +140,55 @@ impl Race {
                 return true;
             }
             if !self.spare(trace, first) {
-                return false;
+                return self.make_way(trace, first, execution);
             }
         }
+    }
+
+    /// Takes more events out of the sequence until the second one is possible. That takes a step that waits for
+    /// several locations, of which others than the first event keep it from happening. There may be several ways, none of which has
+    /// all events of another; the others are kept for [`take_other_way`](Self::take_other_way).
+    fn make_way(&mut self, trace: &Trace, first: usize, execution: &mut impl Execution) -> bool {
+        self.ways.clear();
+        let mut in_the_way: Vec<usize> = (first + 1..trace.len())
+            .filter(|&event| {
+                self.cut.contains(&trace.events()[event])
+                    && conflict(trace, event, &self.step)
+                    && !self.thread_knows(trace, event)
+            })
+            .collect();
+        in_the_way.truncate(MOST_IN_THE_WAY);
+        let whole = self.cut.clone();
+        let mut enough: Vec<u32> = Vec::new();
+        let mut sets: Vec<u32> = (1..1 << in_the_way.len()).collect();
+        sets.sort_by_key(|set| set.count_ones());
+        for set in sets {
+            if enough.iter().any(|&smaller| smaller & set == smaller) {
+                continue;
+            }
+            self.cut.clone_from(&whole);
+            for (bit, &event) in in_the_way.iter().enumerate() {
+                if set & (1 << bit) != 0 {
+                    self.take_out(trace, event);
+                }
+            }
+            let number = self.cut.count(self.last.thread);
+            if execution.foresee(trace, &self.cut, self.last.thread, number, &mut self.step) {
+                enough.push(set);
+                self.ways.push(self.cut.clone());
+            }
+        }
+        self.take_other_way(trace, execution)
+    }
+
+    /// Takes another way to make the second event possible, if there is one.
+    pub(super) fn take_other_way(&mut self, trace: &Trace, execution: &mut impl Execution) -> bool {
+        let Some(way) = self.ways.pop() else {
+            return false;
+        };
+        self.cut = way;
+        let number = self.cut.count(self.last.thread);
+        execution.foresee(trace, &self.cut, self.last.thread, number, &mut self.step)
     }
 
     fn is_second(&self, event: usize) -> bool {
