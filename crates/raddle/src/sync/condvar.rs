@@ -119,9 +119,7 @@ impl Condvar {
         _duration: Duration,
     ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
         let timed_out = times_out();
-        let waited = if timed_out {
-            Self::give_back_for_a_moment(guard)
-        } else if self.wakes_for_no_reason() {
+        let waited = if timed_out || self.wakes_for_no_reason() {
             Self::give_back_for_a_moment(guard)
         } else {
             self.sleep(guard, true)

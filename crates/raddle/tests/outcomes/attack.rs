@@ -125,7 +125,7 @@ fn panics_everywhere() {
         let _ = *LAZY;
     });
     wrong(FailureKind::Panic, "in a future", || {
-        raddle::future::block_on(async { panic!("in a future") })
+        raddle::future::block_on(async { panic!("in a future") });
     });
     wrong(FailureKind::Panic, "nobody joins", || {
         thread::spawn(|| panic!("nobody joins"));
@@ -315,13 +315,13 @@ fn data_races() {
         assert_eq!(cell.read(), 1);
     }
     wrong(FailureKind::DataRace, "data race", || {
-        publish(Relaxed, Relaxed)
+        publish(Relaxed, Relaxed);
     });
     wrong(FailureKind::DataRace, "data race", || {
-        publish(Release, Relaxed)
+        publish(Release, Relaxed);
     });
     wrong(FailureKind::DataRace, "data race", || {
-        publish(Relaxed, Acquire)
+        publish(Relaxed, Acquire);
     });
     fine(|| publish(Release, Acquire));
     fine(|| publish(SeqCst, SeqCst));
@@ -363,7 +363,7 @@ fn what_is_not_controlled_is_found() {
                 let flag = Arc::new(AtomicU32::new(0));
                 let other = flag.clone();
                 let child = thread::spawn(move || other.store(1, SeqCst));
-                if RUNS.fetch_add(1, Ordering::SeqCst) % 2 == 0 {
+                if RUNS.fetch_add(1, Ordering::SeqCst).is_multiple_of(2) {
                     flag.load(SeqCst);
                 } else {
                     flag.store(2, SeqCst);
@@ -385,7 +385,7 @@ fn what_is_not_controlled_is_found() {
 fn leaks() {
     wrong(FailureKind::Leak, "leak", || std::mem::forget(Arc::new(1)));
     wrong(FailureKind::Leak, "leak", || {
-        struct Node(#[expect(dead_code)] Mutex<Option<Arc<Node>>>);
+        struct Node(Mutex<Option<Arc<Node>>>);
         let node = Arc::new(Node(Mutex::new(None)));
         *node.0.lock().unwrap() = Some(node.clone());
     });
@@ -393,7 +393,7 @@ fn leaks() {
 
 #[test]
 fn many_threads_and_many_steps() {
-    let report = Checker::new().check(|| {
+    let report = Checker::new().explorer("optimal").check(|| {
         let count = Arc::new(AtomicU32::new(0));
         let children: Vec<_> = (0..40)
             .map(|_| {
@@ -416,8 +416,16 @@ fn many_threads_and_many_steps() {
 }
 
 #[test]
-#[ignore = "takes quadratic time"]
-fn many_steps_by_default() {
+#[ignore = "takes quadratic time, and exponential time in threads"]
+fn many_threads_and_many_steps_by_default() {
+    Checker::new()
+        .max_duration(Duration::from_secs(1))
+        .check(|| {
+            let children: Vec<_> = (0..40).map(|_| thread::spawn(|| ())).collect();
+            for child in children {
+                child.join().unwrap();
+            }
+        });
     let report = Checker::new().check(|| {
         let count = AtomicU32::new(0);
         for _ in 0..50_000 {

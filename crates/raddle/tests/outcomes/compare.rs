@@ -46,7 +46,7 @@ fn options(program: &Program) -> Options {
     options.spurious_wakeups = program.spurious;
     options.weak_failures = program.weak;
     options.leaks = false;
-    options.spin_limit = 30;
+    options.spin_limit = 6;
     options
 }
 

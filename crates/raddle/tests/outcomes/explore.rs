@@ -33,11 +33,6 @@ pub(crate) struct Explored<T> {
 }
 
 impl<T> Explored<T> {
-    /// Whether each class was run once.
-    pub(crate) fn is_optimal(&self) -> bool {
-        self.executions == self.classes.len() as u64
-    }
-
     pub(crate) fn class_set(&self) -> BTreeSet<ClassHash> {
         self.classes.keys().copied().collect()
     }

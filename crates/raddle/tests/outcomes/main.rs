@@ -4,7 +4,6 @@
 mod attack;
 mod compare;
 mod counts;
-mod debug;
 mod explore;
 mod generate;
 mod handwritten;

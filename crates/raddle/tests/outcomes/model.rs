@@ -360,13 +360,13 @@ impl Mover<'_> {
                 Sleep::Barrier(_) => {}
                 _ => match self.sleepers(Sleep::Barrier(b)).first() {
                     Some(&other) => {
-                        self.get(1, |state| state.threads[other].sleep = Sleep::Released)
+                        self.get(1, |state| state.threads[other].sleep = Sleep::Released);
                     }
                     None => self.stay(|state| state.threads[me].sleep = Sleep::Barrier(b)),
                 },
             },
             Op::GetOrInit(..) | Op::SetOnce(..) | Op::GetOnce(..) | Op::WaitOnce(..) => {
-                self.once(op)
+                self.once(op);
             }
             Op::Park => {
                 if self.thread().token {
@@ -377,7 +377,7 @@ impl Mover<'_> {
             Op::Unpark(t) => self.go(|state| state.threads[t].token = true),
             Op::Send(..) | Op::TrySend(..) | Op::DropSender(..) => self.send(op),
             Op::Recv(..) | Op::TryRecv(..) | Op::RecvTimeout(..) | Op::DropReceiver(..) => {
-                self.receive(op)
+                self.receive(op);
             }
             Op::Count(..) | Op::DropArc(..) | Op::Upgrade(..) | Op::TryUnwrap(..) => self.arc(op),
         }
@@ -532,10 +532,10 @@ impl Mover<'_> {
                 });
             }
             (Op::GetOrInit(_, value), 2, _) => {
-                self.get(value, |state| state.onces[o] = Once::Done(value))
+                self.get(value, |state| state.onces[o] = Once::Done(value));
             }
             (Op::SetOnce(_, value), 1, _) => {
-                self.get(1, |state| state.onces[o] = Once::Done(value))
+                self.get(1, |state| state.onces[o] = Once::Done(value));
             }
             (_, _, Once::New) => self.stay(|state| {
                 state.onces[o] = Once::Running;

@@ -75,7 +75,7 @@ impl Drop for Content {
 }
 
 enum RwGuard<'a> {
-    Read(#[expect(dead_code)] RwLockReadGuard<'a, i64>),
+    Read(RwLockReadGuard<'a, i64>),
     Write(RwLockWriteGuard<'a, i64>),
 }
 

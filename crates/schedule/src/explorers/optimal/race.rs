@@ -163,7 +163,7 @@ impl Race {
         let mut sets: Vec<u32> = (1..1 << in_the_way.len()).collect();
         sets.sort_by_key(|set| set.count_ones());
         for set in sets {
-            if enough.iter().any(|&smaller| smaller & set == smaller) {
+            if enough.iter().any(|&smaller| smaller & !set == 0) {
                 continue;
             }
             self.cut.clone_from(&whole);
