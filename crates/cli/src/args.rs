@@ -62,6 +62,20 @@ pub(crate) struct Check {
     #[arg(long, value_enum, value_name = "WHICH")]
     pub(crate) cycle_test: Option<CycleTestArg>,
 
+    /// Store no states: run executions one after another, each from the beginning. For
+    /// programs that terminate.
+    #[arg(long, value_enum, value_name = "HOW", conflicts_with_all = STATEFUL)]
+    pub(crate) explore: Option<ExploreArg>,
+
+    /// The greatest number of preemptions of an execution, with `--explore bounded`,
+    /// `algorithm1` and `cb-dfs` [default: 2], and where `--explore iterative` stops.
+    #[arg(long, value_name = "N", requires = "explore")]
+    pub(crate) bound: Option<u32>,
+
+    /// Give up after this many executions, with `--explore`.
+    #[arg(long, value_name = "N", value_parser = count, requires = "explore")]
+    pub(crate) max_executions: Option<u64>,
+
     /// Search with that many threads at once: breadth-first only, and with reductions that do
     /// not learn on the way (full, cartesian).
     #[arg(long, value_name = "N", value_parser = workers)]
@@ -81,7 +95,8 @@ pub(crate) struct Check {
     #[arg(long)]
     pub(crate) all: bool,
 
-    /// Do not look further than this many steps of the reduction from the start.
+    /// Do not look further than this many steps of the reduction from the start. With
+    /// `--explore`, give up if an execution is longer than this [default: 10000].
     #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) max_depth: Option<u64>,
 
@@ -416,6 +431,45 @@ impl GranularityArg {
         [Self::Access, Self::Statement]
             .into_iter()
             .find(|granularity| granularity.name() == name)
+    }
+}
+
+/// What is an option of searches that store states only.
+const STATEFUL: [&str; 5] = [
+    "search",
+    "workers",
+    "max_states",
+    "max_memory",
+    "count_self_loops",
+];
+
+#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ExploreArg {
+    /// Of executions that differ only in the order of independent steps, one (optimal
+    /// partial-order reduction).
+    Optimal,
+    /// The same, within a bound on preemptions (algorithm 2 of the paper).
+    Bounded,
+    /// The same, for the bounds 0, 1, 2, ...
+    Iterative,
+    /// The same, but it runs what leads nowhere new too (algorithm 1 of the paper).
+    Algorithm1,
+    /// Every execution within a bound on preemptions.
+    CbDfs,
+    /// Every execution.
+    Dfs,
+}
+
+impl ExploreArg {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Optimal => "optimal",
+            Self::Bounded => "bounded",
+            Self::Iterative => "iterative",
+            Self::Algorithm1 => "algorithm1",
+            Self::CbDfs => "cb-dfs",
+            Self::Dfs => "dfs",
+        }
     }
 }
 

@@ -4,28 +4,35 @@ mod deadlocks;
 mod plan;
 mod report;
 mod searches;
+mod stateless;
 mod strategy;
 mod text;
 
 use std::fs::OpenOptions;
 use std::path::Path;
 
-use raddle_explore::{Outcome, Property, PropertySet};
+use raddle_explore::{Outcome, Property, PropertySet, Violation};
 use raddle_machine::Program;
-use raddle_report::json::{self, CheckReport};
+use raddle_report::json::{self, CheckReport, ViolationKind};
+use raddle_report::story::Story;
 
 use crate::args::{Check, SelfLoops, goals_wanted, properties};
 use crate::load::{Loaded, load};
 use crate::terminal::{Terminal, complain, print};
 use crate::{Exit, reduction, replay};
-use searches::Findings;
+use stateless::Exploration;
+use strategy::Strategy;
 
 pub(crate) use searches::reason_of;
 
 pub(crate) fn check(args: &Check) -> Exit {
     let terminal = Terminal::new(args.output, args.drawing);
-    let strategy = match strategy::strategy(args) {
-        Ok(strategy) => strategy,
+    let asked = match args.explore {
+        Some(how) => stateless::exploration(args, how).map(Asked::Exploration),
+        None => strategy::strategy(args).map(Asked::Searches),
+    };
+    let asked = match asked {
+        Ok(asked) => asked,
         Err(problem) => return failed(args, &problem),
     };
     if let Some(problem) = args.trace.as_deref().and_then(not_writable) {
@@ -43,25 +50,50 @@ pub(crate) fn check(args: &Check) -> Exit {
             return Exit::Error;
         }
     };
-    let strategy = strategy.for_program(args, &program);
-    let findings = searches::explore(args, &program, strategy, terminal);
-    if terminal.is_json() {
-        print(&report::report(args, &program, &findings, diagnostics).to_json());
-    } else {
-        print(&text::text(args, &program, &findings, terminal));
-    }
+    let (verdict, counterexample) = match asked {
+        Asked::Searches(strategy) => {
+            let strategy = strategy.for_program(args, &program);
+            let findings = searches::explore(args, &program, strategy, terminal);
+            if terminal.is_json() {
+                print(&report::report(args, &program, &findings, diagnostics).to_json());
+            } else {
+                print(&text::text(args, &program, &findings, terminal));
+            }
+            (findings.verdict(), findings.into_counterexample())
+        }
+        Asked::Exploration(exploration) => {
+            let findings = stateless::explore(args, &program, exploration, terminal);
+            if terminal.is_json() {
+                print(&stateless::report(args, &program, &findings, diagnostics).to_json());
+            } else {
+                print(&stateless::text(args, &program, &findings, terminal));
+            }
+            (findings.verdict(), findings.into_counterexample())
+        }
+    };
     // Last: whatever happens to the file, what was found has been said.
-    if let Err(problem) = write_trace(args, &program, &findings) {
+    if let Err(problem) = write_trace(args, &program, counterexample) {
         terminal.error(&problem);
         return Exit::Error;
     }
-    match findings.verdict() {
+    match verdict {
         json::Verdict::Verified => Exit::Success,
         json::Verdict::Violation => Exit::Violation,
         json::Verdict::Inconclusive => Exit::Inconclusive,
         json::Verdict::Error => Exit::Error,
     }
 }
+
+/// How a question is to be answered.
+enum Asked {
+    /// By searches that store states.
+    Searches(Strategy),
+    /// By running executions.
+    Exploration(Exploration),
+}
+
+/// A violation that has a schedule, and its story.
+type Counterexample = (Violation, ViolationKind, Story);
 
 /// Reports a problem with the command line or the files it names.
 fn failed(args: &Check, problem: &str) -> Exit {
@@ -78,8 +110,14 @@ fn error_report(args: &Check, reason: String, diagnostics: Vec<json::Diagnostic>
         verdict: json::Verdict::Error,
         reason: Some(reason),
         file: args.file.display().to_string(),
-        reduction: args.reduction.clone(),
-        search: args.search.name().into(),
+        reduction: match args.explore {
+            Some(_) => String::new(),
+            None => args.reduction.clone(),
+        },
+        search: match args.explore {
+            Some(_) => String::new(),
+            None => args.search.name().into(),
+        },
         granularity: args.step.granularity.name().into(),
         properties: property_names(properties(&args.asked.property), args),
         diagnostics,
@@ -107,13 +145,15 @@ fn not_writable(path: &Path) -> Option<String> {
     }
 }
 
-fn write_trace(args: &Check, program: &Program, findings: &Findings) -> Result<(), String> {
+fn write_trace(
+    args: &Check,
+    program: &Program,
+    counterexample: Option<Counterexample>,
+) -> Result<(), String> {
     let Some(path) = &args.trace else {
         return Ok(());
     };
-    let (Some(violation), Some((kind, story))) =
-        (findings.first_violation(), findings.stories.first())
-    else {
+    let Some((violation, kind, story)) = counterexample else {
         if !args.output.quiet {
             complain(&format!(
                 "no counterexample: {} was not written\n",
@@ -122,7 +162,7 @@ fn write_trace(args: &Check, program: &Program, findings: &Findings) -> Result<(
         }
         return Ok(());
     };
-    let trace = replay::trace_file(program, args.step.granularity, violation, *kind, story);
+    let trace = replay::trace_file(program, args.step.granularity, &violation, kind, &story);
     std::fs::write(path, trace.to_json())
         .map_err(|error| format!("can not write {}: {error}", path.display()))
 }

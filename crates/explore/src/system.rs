@@ -331,6 +331,16 @@ pub trait System {
         Variable(location.0)
     }
 
+    /// For a location of something that a thread has made since the state was last in canonical form:
+    /// which thread, and what the location is called among all of what that thread has made.
+    ///
+    /// Positions of new threads, and so names of what these make, depend on who spawned first. This
+    /// way, whoever knows threads by other names can tell locations apart whatever the order.
+    fn maker(&self, location: Location) -> Option<(ThreadId, u64)> {
+        let _ = location;
+        None
+    }
+
     /// Appends the locks that the thread holds and that can protect what the access touches,
     /// each once, in any order. A lock that is held for reading protects against writes, so it
     /// counts for reads only. A thread whose identity never changes holds a pseudo lock

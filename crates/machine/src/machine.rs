@@ -473,6 +473,10 @@ impl System for Machine {
         exclusive::variable(&self.program, state, location)
     }
 
+    fn maker(&self, location: Location) -> Option<(ThreadId, u64)> {
+        word::maker(location)
+    }
+
     fn guards(&self, state: &State, thread: ThreadId, access: &Access, guards: &mut Vec<Guard>) {
         exclusive::guards(&self.program, state, thread.index(), access, guards);
     }

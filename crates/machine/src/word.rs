@@ -4,7 +4,7 @@
 //! references can be told apart by a bit far above them. The low bits of a reference
 //! are an offset, and adding to them moves it within its object.
 
-use raddle_explore::Location;
+use raddle_explore::{Location, ThreadId};
 
 /// The null reference, and the null thread.
 pub(crate) const NULL: i64 = 0;
@@ -110,6 +110,20 @@ pub(crate) fn at(location: Location) -> Reference {
     }
 }
 
+/// Who has made what a location is part of since the state was last canonical, and what the location
+/// is called among all that this thread has made.
+pub(crate) fn maker(location: Location) -> Option<(ThreadId, u64)> {
+    const MAKER: u64 = ((1 << 19) - 1) << 20;
+    let (name, shift) = match at(location) {
+        Reference::Heap(name, _) => (name, OFFSET_BITS),
+        Reference::Thread(name) => (name, 0),
+        Reference::Null | Reference::Global(_) => return None,
+    };
+    let thread = ThreadId(((name.0 & MAKER) >> 20) as u32);
+    let thing = location.0 & !(MAKER << shift);
+    (name.position().is_none()).then_some((thread, thing))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -129,6 +143,16 @@ mod tests {
         }
         assert!(fresh.made_by(4095) && !fresh.made_by(4094));
         assert_eq!(fresh.count(), 65_535);
+        for (made, other) in [
+            (heap(fresh, 3), heap(Name::fresh(7, 65_535), 3)),
+            (thread(fresh), thread(Name::fresh(7, 65_535))),
+        ] {
+            let (maker_of_made, thing) = maker(location(made)).expect("it is fresh");
+            assert_eq!(maker_of_made, ThreadId(4095));
+            assert_eq!(maker(location(other)), Some((ThreadId(7), thing)));
+        }
+        assert_eq!(maker(location(heap(Name::canonical(3), 1))), None);
+        assert_eq!(maker(location(global(3))), None);
         assert!(!is_renamable(-1) && is_renamable(thread(fresh)) && is_renamable(heap(fresh, 0)));
     }
 }

@@ -13,7 +13,9 @@ mod trace_file;
 mod violation;
 
 pub use comparison::{ComparedFile, ComparedRow, Comparison, Disagreement, Found};
-pub use report::{CheckReport, Diagnostic, Severity, Statistics, Unreached, VERSION, Verdict};
+pub use report::{
+    CheckReport, Diagnostic, Exploration, Severity, Statistics, Unreached, VERSION, Verdict,
+};
 pub use run::{PossibleDeadlock, PossibleDeadlockKind, Run};
 pub use trace_file::{
     ScheduledMove, TRACE_VERSION, TraceError, TraceFile, TracedProgram, TracedViolation,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use raddle_explore::{Outcome, Property};
+use raddle_lang::Span;
 use raddle_machine::Program;
 use raddle_report::json::{self, CheckReport};
 
@@ -47,22 +48,27 @@ pub(super) fn report(
             .iter()
             .map(|(kind, story)| json::Violation::new(*kind, story))
             .collect(),
-        unreached: findings
-            .unreached
-            .iter()
-            .map(|span| {
-                let at = source.line_column(span.start);
-                json::Unreached {
-                    file: source.name.clone(),
-                    line: at.line,
-                    column: at.column,
-                    text: first_line(source.snippet(*span)),
-                }
-            })
-            .collect(),
+        unreached: unreached(program, &findings.unreached),
         diagnostics,
         ..CheckReport::default()
     }
+}
+
+/// Places that no execution gets to.
+pub(super) fn unreached(program: &Program, spans: &[Span]) -> Vec<json::Unreached> {
+    let source = program.source();
+    spans
+        .iter()
+        .map(|span| {
+            let at = source.line_column(span.start);
+            json::Unreached {
+                file: source.name.clone(),
+                line: at.line,
+                column: at.column,
+                text: first_line(source.snippet(*span)),
+            }
+        })
+        .collect()
 }
 
 fn statistics(args: &Check, outcome: &Outcome) -> json::Statistics {

@@ -16,6 +16,7 @@ use raddle_machine::{Machine, Program};
 use raddle_report::json::{self, ViolationKind};
 use raddle_report::story::Story;
 
+use super::Counterexample;
 use super::strategy::Strategy;
 use crate::args::{Check, goals_wanted, properties};
 use crate::progress::ProgressLine;
@@ -78,8 +79,14 @@ impl Findings {
     }
 
     /// The first violation that has a schedule; its story is the first one.
-    pub(super) fn first_violation(&self) -> Option<&Violation> {
-        self.runs.iter().flat_map(|run| &run.violations).next()
+    pub(super) fn into_counterexample(self) -> Option<Counterexample> {
+        let violation = self
+            .runs
+            .into_iter()
+            .flat_map(|run| run.violations)
+            .next()?;
+        let (kind, story) = self.stories.into_iter().next()?;
+        Some((violation, kind, story))
     }
 
     /// The properties that the verdict is about.
@@ -140,13 +147,7 @@ pub(super) fn explore(
     strategy: Strategy,
     terminal: Terminal,
 ) -> Findings {
-    let runner = Runner {
-        args,
-        program,
-        terminal,
-        cancel: interrupt::flag(),
-        started: Instant::now(),
-    };
+    let runner = Runner::new(args, program, terminal);
     let asked = properties(&args.asked.property);
     let (first, looked_for) = match &strategy {
         Strategy::Auto(Plan::One { reduction, .. }) => (*reduction, asked),
@@ -174,15 +175,7 @@ pub(super) fn explore(
     }
 
     let violations = runs.iter().flat_map(|run| &run.violations);
-    let patience = runner.patience();
-    let mut stories = Vec::new();
-    for violation in violations {
-        let told = tell::story(runner.machine(), violation, &patience);
-        if !told.in_brief.is_empty() {
-            terminal.warning(&hurried(&told.in_brief, told.story.steps.len()));
-        }
-        stories.push((tell::kind(violation), told.story));
-    }
+    let mut stories = runner.stories(violations);
     // Only a search that has seen everything knows what is never reached.
     let complete = runs[0].cut.is_none() && (args.all || stories.is_empty());
     let mut unreached = Vec::new();
@@ -224,7 +217,10 @@ fn hurried(in_brief: &Range<usize>, steps: usize) -> String {
     )
 }
 
-fn unreached_goals(machine: &Machine, program: &Arc<Program>) -> Vec<(ViolationKind, Story)> {
+pub(super) fn unreached_goals(
+    machine: &Machine,
+    program: &Arc<Program>,
+) -> Vec<(ViolationKind, Story)> {
     let narrator = Narrator::new(machine.clone());
     let goals = machine.unreached_goals().into_iter();
     goals
@@ -237,31 +233,57 @@ fn unreached_goals(machine: &Machine, program: &Arc<Program>) -> Vec<(ViolationK
 }
 
 /// What all searches of one check have in common.
-struct Runner<'a> {
+pub(super) struct Runner<'a> {
     args: &'a Check,
     program: &'a Arc<Program>,
     terminal: Terminal,
-    cancel: Arc<AtomicBool>,
+    pub(super) cancel: Arc<AtomicBool>,
     started: Instant,
 }
 
-impl Runner<'_> {
+impl<'a> Runner<'a> {
+    /// To be called once: there is one Ctrl-C.
+    pub(super) fn new(args: &'a Check, program: &'a Arc<Program>, terminal: Terminal) -> Self {
+        Self {
+            args,
+            program,
+            terminal,
+            cancel: interrupt::flag(),
+            started: Instant::now(),
+        }
+    }
+
     /// A machine that has made no step. All searches have the same, so that every schedule
     /// fits every machine.
-    fn machine(&self) -> Machine {
+    pub(super) fn machine(&self) -> Machine {
         let granularity = self.args.step.granularity.granularity();
         let asked = properties(&self.args.asked.property);
         Machine::new(Arc::clone(self.program), granularity)
             .with_disciplines(asked.contains(Property::Discipline))
     }
 
-    /// For telling what was found.
-    fn patience(&self) -> tell::Patience {
-        let deadline = self
-            .args
-            .timeout
-            .and_then(|time| self.started.checked_add(time));
-        tell::Patience::new(deadline, Arc::clone(&self.cancel))
+    /// When the time is over.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        let time = self.args.timeout;
+        time.and_then(|time| self.started.checked_add(time))
+    }
+
+    /// Tells what was found.
+    pub(super) fn stories<'v>(
+        &self,
+        violations: impl Iterator<Item = &'v Violation>,
+    ) -> Vec<(ViolationKind, Story)> {
+        let patience = tell::Patience::new(self.deadline(), Arc::clone(&self.cancel));
+        let mut stories = Vec::new();
+        for violation in violations {
+            let told = tell::story(self.machine(), violation, &patience);
+            if !told.in_brief.is_empty() {
+                let steps = told.story.steps.len();
+                self.terminal.warning(&hurried(&told.in_brief, steps));
+            }
+            stories.push((tell::kind(violation), told.story));
+        }
+        stories
     }
 
     /// Searches with a reduction for violations of the properties.

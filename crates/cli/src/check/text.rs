@@ -1,11 +1,14 @@
 //! The findings of a check, for people.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use raddle_explore::Outcome;
+use raddle_lang::Span;
 use raddle_machine::Program;
 use raddle_report::json::{self, ViolationKind};
 use raddle_report::lanes;
+use raddle_report::story::Story;
 use raddle_report::style::Role;
 use raddle_report::table::{bytes, duration, key_values, number};
 
@@ -21,18 +24,11 @@ pub(super) fn text(
     findings: &Findings,
     terminal: Terminal,
 ) -> String {
-    let mut text = String::new();
-    for (kind, story) in &findings.stories {
-        text += &match kind {
-            ViolationKind::Goal => lanes::render_ending(story, &terminal.lanes()),
-            _ => lanes::render(story, &terminal.lanes()),
-        };
-        text += "\n";
-    }
+    let mut text = stories(&findings.stories, terminal);
     if terminal.is_quiet() {
         return text;
     }
-    warn_unreached(program, findings, terminal);
+    warn_unreached(program, &findings.unreached, terminal);
     if args.stats {
         for run in &findings.runs {
             if findings.runs.len() > 1 {
@@ -45,10 +41,23 @@ pub(super) fn text(
     text + &summary(args, program, findings, terminal)
 }
 
-fn warn_unreached(program: &Program, findings: &Findings, terminal: Terminal) {
+/// The stories, one below the other.
+pub(super) fn stories(stories: &[(ViolationKind, Story)], terminal: Terminal) -> String {
+    let mut text = String::new();
+    for (kind, story) in stories {
+        text += &match kind {
+            ViolationKind::Goal => lanes::render_ending(story, &terminal.lanes()),
+            _ => lanes::render(story, &terminal.lanes()),
+        };
+        text += "\n";
+    }
+    text
+}
+
+pub(super) fn warn_unreached(program: &Program, unreached: &[Span], terminal: Terminal) {
     const MOST: usize = 10;
     let source = program.source();
-    for span in findings.unreached.iter().take(MOST) {
+    for span in unreached.iter().take(MOST) {
         let at = source.line_column(span.start);
         let text = first_line(source.snippet(*span));
         // Whether it was reached, and never let anybody pass, is not known; this holds either way.
@@ -62,8 +71,8 @@ fn warn_unreached(program: &Program, findings: &Findings, terminal: Terminal) {
             source.name, at.line, at.column,
         ));
     }
-    if findings.unreached.len() > MOST {
-        let more = findings.unreached.len() - MOST;
+    if unreached.len() > MOST {
+        let more = unreached.len() - MOST;
         terminal.warning(&format!(
             "never reached: {more} more places (see --format json)"
         ));
@@ -78,17 +87,7 @@ fn summary(
 ) -> String {
     let decisive = findings.decisive();
     let statistics = &decisive.statistics;
-    let (role, verdict) = match findings.verdict() {
-        json::Verdict::Verified => (Role::Success, "verified".to_owned()),
-        json::Verdict::Violation => (
-            Role::Error,
-            match findings.stories.len() {
-                1 => "violation".to_owned(),
-                n => format!("{n} violations"),
-            },
-        ),
-        _ => (Role::Warning, "inconclusive".to_owned()),
-    };
+    let (role, verdict) = headline(findings.verdict(), findings.stories.len());
     let verdict = terminal.palette().paint(role, &verdict);
     let mut lines = vec![format!("{verdict}: {}", numbers(args, decisive))];
     let mut remark = |remark: String| lines.push(format!("  {remark}"));
@@ -128,6 +127,21 @@ fn summary(
     lines.join("\n") + "\n"
 }
 
+/// The verdict in a word or two.
+pub(super) fn headline(verdict: json::Verdict, violations: usize) -> (Role, String) {
+    match verdict {
+        json::Verdict::Verified => (Role::Success, "verified".to_owned()),
+        json::Verdict::Violation => (
+            Role::Error,
+            match violations {
+                1 => "violation".to_owned(),
+                n => format!("{n} violations"),
+            },
+        ),
+        _ => (Role::Warning, "inconclusive".to_owned()),
+    }
+}
+
 /// What a search was for, if there are two.
 fn about(findings: &Findings, run: &Outcome) -> &'static str {
     match std::ptr::eq(run, &raw const findings.runs[0]) {
@@ -158,14 +172,18 @@ fn numbers(args: &Check, outcome: &Outcome) -> String {
 }
 
 /// `1 state`, `2 states`
-fn counted(count: u64, what: &str) -> String {
+pub(super) fn counted(count: u64, what: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{} {what}{plural}", number(count))
 }
 
 /// The time that the search took.
 fn time(args: &Check, outcome: &Outcome) -> String {
-    let time = duration(outcome.statistics.elapsed);
+    elapsed(args, outcome.statistics.elapsed)
+}
+
+pub(super) fn elapsed(args: &Check, time: Duration) -> String {
+    let time = duration(time);
     match args.drawing.ascii {
         true => time.replace('µ', "u"),
         false => time,

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::support::{Folder, raddle, raddle_reading};
 
 /// The fields of every report, in their order.
-const FIELDS: [&str; 20] = [
+const FIELDS: [&str; 21] = [
     "version",
     "verdict",
     "reason",
@@ -23,6 +23,7 @@ const FIELDS: [&str; 20] = [
     "statistics",
     "runs",
     "possible_deadlocks",
+    "exploration",
     "violations",
     "unreached",
     "diagnostics",

@@ -2,6 +2,7 @@
 
 mod checking;
 mod comparing;
+mod exploring;
 mod formatting;
 mod golden;
 mod json;

@@ -59,6 +59,8 @@ pub struct CheckReport {
     pub runs: Vec<Run>,
     /// Why there may be a deadlock, if deadlocks were asked for and not looked for.
     pub possible_deadlocks: Vec<PossibleDeadlock>,
+    /// What was explored, if executions were run one by one instead of searching states.
+    pub exploration: Option<Exploration>,
     /// What is wrong with the program.
     pub violations: Vec<Violation>,
     /// Statements that no execution gets to.
@@ -96,6 +98,7 @@ impl Default for CheckReport {
             statistics: Statistics::default(),
             runs: Vec::new(),
             possible_deadlocks: Vec::new(),
+            exploration: None,
             violations: Vec::new(),
             unreached: Vec::new(),
             diagnostics: Vec::new(),
@@ -115,6 +118,25 @@ pub enum Verdict {
     Inconclusive,
     /// The program could not be checked.
     Error,
+}
+
+/// What running executions one by one has covered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Exploration {
+    /// The name of the explorer.
+    pub explorer: String,
+    /// The bound on preemptions, if there is one.
+    pub bound: Option<u32>,
+    /// All executions with at most this many preemptions are covered and none is wrong, but there are others.
+    pub verified_up_to_bound: Option<u32>,
+    /// Executions that were run to their end.
+    pub executions: u64,
+    /// How many of them differ in more than the order of independent steps.
+    pub classes: u64,
+    /// Steps that were made; what an execution has in common with the one before counts once.
+    pub steps: u64,
+    /// The steps of the longest execution.
+    pub longest: u64,
 }
 
 /// What the search did, beyond states and transitions.

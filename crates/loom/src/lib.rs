@@ -1,0 +1,42 @@
+//! The interface of [loom] 0.7, on top of Raddle.
+//!
+//! Tests that were written for loom run unchanged:
+//!
+//! ```toml
+//! [patch.crates-io]
+//! loom = { path = "raddle/crates/loom" }
+//! ```
+//!
+//! # What differs
+//!
+//! - Atomics are sequentially consistent. The orderings decide what synchronises, so what is wrong about
+//!   accesses to [cells](cell) is found; what is wrong only because a thread reads an old value of an atomic is not.
+//! - Threads are not limited to [`MAX_THREADS`]; nor is there anything to gain by
+//!   [`stop_exploring`] and [`skip_branch`], which do nothing.
+//! - A model fails if it makes 100,000 steps, unless `max_branches` is more than that.
+//! - [`Notify::wait`](sync::Notify::wait) and `future::block_on` do not wake for no reason.
+//! - A thread that panics fails the model only when nobody joins it, or who does unwraps the error.
+//! - `unsync_load` is a load, and `with_mut` of an atomic does not look for stores of other threads.
+//! - There are no checkpoints. What fails says how to run it again: `RADDLE_REPLAY`. The other variables
+//!   of Raddle count too, and come after those of loom.
+//! - What `loom` reports is Raddle's text.
+//!
+//! [loom]: https://docs.rs/loom/0.7
+
+pub mod alloc;
+pub mod cell;
+mod explore;
+#[cfg(feature = "futures")]
+pub mod future;
+pub mod hint;
+pub mod lazy_static;
+pub mod model;
+pub mod sync;
+pub mod thread;
+
+pub use explore::{explore, skip_branch, stop_exploring};
+pub use model::model;
+pub use raddle::{lazy_static, thread_local};
+
+/// How many threads loom has at most. There may be more here.
+pub const MAX_THREADS: usize = 5;

@@ -1,0 +1,287 @@
+//! [`check`] and [`Checker`].
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use raddle_schedule::Coverage;
+
+use crate::explore::{self, Explored};
+use crate::options::Options;
+use crate::rt::{Backend, Failure, Program};
+use crate::{print, report_file};
+
+/// Runs a closure under every schedule that matters.
+///
+/// # Panics
+///
+/// If one of the executions fails: it panics, its threads wait for ever, it has a data race, it leaks.
+/// The message tells the execution step by step.
+///
+/// ```should_panic
+/// use raddle::sync::{Arc, Mutex};
+///
+/// raddle::check(|| {
+///     let (a, b) = (Arc::new(Mutex::new(1)), Arc::new(Mutex::new(2)));
+///     let (a2, b2) = (a.clone(), b.clone());
+///     let child = raddle::thread::spawn(move || *a2.lock().unwrap() + *b2.lock().unwrap());
+///     let sum = *b.lock().unwrap() + *a.lock().unwrap();
+///     assert_eq!(child.join().unwrap(), sum);
+/// });
+/// ```
+#[track_caller]
+pub fn check<F>(body: F)
+where
+    F: Fn() + Send + Sync + 'static,
+{
+    Checker::new().check(body);
+}
+
+/// Sets up a check.
+///
+/// ```
+/// let report = raddle::Checker::new().max_executions(1000).check(|| {
+///     raddle::thread::spawn(|| ()).join().unwrap();
+/// });
+/// assert!(report.complete);
+/// ```
+#[derive(Clone, Debug, Default)]
+#[must_use]
+pub struct Checker {
+    options: Options,
+}
+
+/// What came of a check that found nothing wrong.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Report {
+    /// How many executions were made.
+    pub executions: u64,
+    /// Whether no schedule is left that could show anything else.
+    pub complete: bool,
+    /// All schedules with at most this many preemptions were covered, if it is not complete.
+    pub bound: Option<u32>,
+    /// How many happens-before classes the executions belong to, if
+    /// [`count_classes`](Checker::count_classes) asks for it.
+    pub classes: Option<u64>,
+}
+
+impl Checker {
+    /// The defaults.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Only executions with at most this many preemptions.
+    pub fn bound(mut self, preemptions: u32) -> Self {
+        self.options.bound = Some(preemptions);
+        self
+    }
+
+    /// How to explore.
+    pub fn explorer(mut self, name: &str) -> Self {
+        self.options.explorer = Some(name.into());
+        self
+    }
+
+    /// No more executions than this.
+    pub fn max_executions(mut self, most: u64) -> Self {
+        self.options.max_executions = Some(most);
+        self
+    }
+
+    /// No longer than this.
+    pub fn max_duration(mut self, longest: Duration) -> Self {
+        self.options.max_duration = Some(longest);
+        self
+    }
+
+    /// An execution with more steps than this fails.
+    pub fn max_steps(mut self, most: usize) -> Self {
+        self.options.max_steps = most;
+        self
+    }
+
+    /// How often in a row spinning threads may go round in vain before that is a live-lock.
+    pub fn spin_limit(mut self, rounds: u32) -> Self {
+        self.options.spin_limit = rounds;
+        self
+    }
+
+    /// What random explorers begin with.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.options.seed = Some(seed);
+        self
+    }
+
+    /// Runs one schedule instead of exploring: one from the message of a failure.
+    pub fn replay(mut self, schedule: &str) -> Self {
+        self.options.replay = Some(schedule.into());
+        self
+    }
+
+    /// Writes a report to a file, as JSON: what was explored, or what failed, with every step of the execution and the
+    /// string that replays it.
+    pub fn report_file(mut self, path: impl Into<PathBuf>) -> Self {
+        self.options.report_file = Some(path.into());
+        self
+    }
+
+    /// Whether to count the happens-before classes that are run. It takes memory for each of them.
+    pub fn count_classes(mut self, on: bool) -> Self {
+        self.options.count_classes = on;
+        self
+    }
+
+    /// Whether what can time out does so in some executions. It does unless this is `false`.
+    pub fn timeouts(mut self, on: bool) -> Self {
+        self.options.timeouts = on;
+        self
+    }
+
+    /// How often a thread may be woken by a condition variable for no reason, in one execution. Once, unless
+    /// this says otherwise.
+    pub fn spurious_wakeups(mut self, most: u32) -> Self {
+        self.options.spurious_wakeups = most;
+        self
+    }
+
+    /// Whether a weak compare-exchange may fail for no reason. It does not unless this is `true`.
+    pub fn weak_failures(mut self, on: bool) -> Self {
+        self.options.weak_failures = on;
+        self
+    }
+
+    /// Whether it is a failure if an `Arc` is never dropped. It is unless this is `false`.
+    pub fn leaks(mut self, on: bool) -> Self {
+        self.options.leaks = on;
+        self
+    }
+
+    /// What threads run on.
+    pub fn backend(mut self, backend: Backend) -> Self {
+        self.options.backend = backend;
+        self
+    }
+
+    /// How large the stacks of threads are, in bytes.
+    pub fn stack_size(mut self, bytes: usize) -> Self {
+        self.options.stack_size = bytes;
+        self
+    }
+
+    /// Everything that is set.
+    #[must_use]
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Runs a closure under every schedule that matters.
+    ///
+    /// # Panics
+    ///
+    /// If an execution fails: see [`check`].
+    #[track_caller]
+    pub fn check<F>(self, body: F) -> Report
+    where
+        F: Fn() + Send + Sync + 'static,
+    {
+        match self.run(body) {
+            Ok(report) => report,
+            Err(failed) => panic!("{}", failed.text),
+        }
+    }
+
+    /// The same, but returns what is wrong.
+    ///
+    /// # Errors
+    ///
+    /// If an execution fails.
+    ///
+    /// # Panics
+    ///
+    /// If an option makes no sense, or inside of another check.
+    #[track_caller]
+    pub fn run<F>(self, body: F) -> Result<Report, Failed>
+    where
+        F: Fn() + Send + Sync + 'static,
+    {
+        assert!(
+            crate::rt::try_current().is_none(),
+            "raddle: a check cannot be made inside of another one"
+        );
+        let options = self.options.overridden(|name| std::env::var(name).ok());
+        let options = options.unwrap_or_else(|error| panic!("raddle: {error}"));
+        let body = Arc::new(body);
+        if std::thread::panicking() {
+            // A thread of an earlier check was left behind in the middle of a panic, which is counted for this real
+            // thread as long as that lives; or this is a destructor.
+            return std::thread::scope(|scope| {
+                let checked = scope.spawn(|| Self::run_with(body, &options)).join();
+                checked.unwrap_or_else(|payload| std::panic::resume_unwind(payload))
+            });
+        }
+        Self::run_with(body, &options)
+    }
+
+    fn run_with(body: Arc<dyn Fn() + Send + Sync>, options: &Options) -> Result<Report, Failed> {
+        let mut program = Program::new(body, options);
+        let explored = match &options.replay {
+            Some(schedule) => {
+                let moves = print::parse_schedule(schedule);
+                let moves = moves.unwrap_or_else(|error| panic!("raddle: {error}"));
+                explore::replay(&mut program, moves, options)
+            }
+            None => explore::explore(&mut program, options)
+                .unwrap_or_else(|error| panic!("raddle: {error}")),
+        };
+        let Explored {
+            executions,
+            failure,
+            coverage,
+            classes,
+        } = explored;
+        let bound = match coverage {
+            Some(Coverage::UpToBound(bound)) => Some(bound),
+            _ => None,
+        };
+        let result = match failure {
+            None => Ok(Report {
+                executions,
+                complete: coverage == Some(Coverage::All),
+                bound,
+                classes,
+            }),
+            Some(failure) => Err(Failed {
+                text: print::failure(&program, &failure, executions),
+                schedule: print::schedule(&program.schedule()),
+                failure,
+                executions,
+            }),
+        };
+        if let Some(path) = &options.report_file {
+            let written = report_file::write(path, &result, &program);
+            written.unwrap_or_else(|error| {
+                panic!(
+                    "raddle: the report can't be written to {}: {error}",
+                    path.display()
+                )
+            });
+        }
+        result
+    }
+}
+
+/// A check that found something.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Failed {
+    /// What is wrong.
+    pub failure: Failure,
+    /// The execution, drawn for people.
+    pub text: String,
+    /// What runs it again: see [`Checker::replay`].
+    pub schedule: String,
+    /// How many executions were made.
+    pub executions: u64,
+}

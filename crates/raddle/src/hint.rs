@@ -1,0 +1,9 @@
+//! As `std::hint`.
+
+pub use std::hint::{assert_unchecked, black_box, unreachable_unchecked};
+
+/// As [`thread::yield_now`](crate::thread::yield_now).
+#[track_caller]
+pub fn spin_loop() {
+    crate::thread::spin_at(std::panic::Location::caller());
+}

@@ -1,0 +1,179 @@
+//! What can be set.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::rt::Backend;
+use crate::rt::Settings;
+
+/// Everything that can be set about a check. [`Checker`](crate::Checker) sets it; so do variables of the
+/// environment, which come last: `RADDLE_` and the name in capitals.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Options {
+    /// The most preemptions of an execution, if they are bounded.
+    pub bound: Option<u32>,
+    /// How to explore, by name; the default depends on the other options.
+    pub explorer: Option<String>,
+    /// The most executions.
+    pub max_executions: Option<u64>,
+    /// The longest time.
+    pub max_duration: Option<Duration>,
+    /// The most steps of an execution; one with more fails.
+    pub max_steps: usize,
+    /// How often in a row spinning threads may go round in vain.
+    pub spin_limit: u32,
+    /// What random explorers begin with.
+    pub seed: Option<u64>,
+    /// A schedule to run instead of exploring.
+    pub replay: Option<String>,
+    /// Where to write a report.
+    pub report_file: Option<PathBuf>,
+    /// Whether to count the happens-before classes that are run, which takes memory for each of them.
+    pub count_classes: bool,
+    /// Whether what can time out does so.
+    pub timeouts: bool,
+    /// How often a thread may be woken for no reason in one execution.
+    pub spurious_wakeups: u32,
+    /// Whether a weak compare-exchange may fail for no reason.
+    pub weak_failures: bool,
+    /// Whether it is a failure if an `Arc` is never dropped.
+    pub leaks: bool,
+    /// What threads run on.
+    pub backend: Backend,
+    /// How large the stacks of threads are, in bytes.
+    pub stack_size: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            bound: None,
+            explorer: None,
+            max_executions: None,
+            max_duration: None,
+            max_steps: 100_000,
+            spin_limit: 1000,
+            seed: None,
+            replay: None,
+            report_file: None,
+            count_classes: false,
+            timeouts: true,
+            spurious_wakeups: 1,
+            weak_failures: false,
+            leaks: true,
+            backend: Backend::Coroutines,
+            stack_size: 256 * 1024,
+        }
+    }
+}
+
+impl Options {
+    /// The defaults, changed by what `variable` says: the value of an environment variable.
+    ///
+    /// # Errors
+    ///
+    /// If a value makes no sense.
+    pub(crate) fn overridden(
+        mut self,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<Self, String> {
+        let get =
+            |name: &str| variable(&format!("RADDLE_{name}")).map(|value| (name.to_owned(), value));
+        number(get("BOUND"), |value| self.bound = Some(value))?;
+        number(get("MAX_EXECUTIONS"), |value| {
+            self.max_executions = Some(value);
+        })?;
+        number(get("MAX_DURATION"), |seconds: f64| {
+            self.max_duration = Duration::try_from_secs_f64(seconds).ok();
+        })?;
+        number(get("MAX_STEPS"), |value| self.max_steps = value)?;
+        number(get("SPIN_LIMIT"), |value| self.spin_limit = value)?;
+        number(get("SEED"), |value| self.seed = Some(value))?;
+        number(get("SPURIOUS_WAKEUPS"), |value| {
+            self.spurious_wakeups = value;
+        })?;
+        number(get("STACK_SIZE"), |value| self.stack_size = value)?;
+        flag(get("COUNT_CLASSES"), &mut self.count_classes)?;
+        flag(get("TIMEOUTS"), &mut self.timeouts)?;
+        flag(get("WEAK_FAILURES"), &mut self.weak_failures)?;
+        flag(get("LEAKS"), &mut self.leaks)?;
+        if let Some((_, value)) = get("EXPLORER") {
+            self.explorer = Some(value);
+        }
+        if let Some((_, value)) = get("REPLAY") {
+            self.replay = Some(value);
+        }
+        if let Some((_, value)) = get("REPORT_FILE") {
+            self.report_file = Some(value.into());
+        }
+        if let Some((_, value)) = get("BACKEND") {
+            self.backend = match value.as_str() {
+                "coroutines" => Backend::Coroutines,
+                "threads" => Backend::Threads,
+                other => {
+                    return Err(format!(
+                        "RADDLE_BACKEND is `coroutines` or `threads`, not `{other}`"
+                    ));
+                }
+            };
+        }
+        Ok(self)
+    }
+
+    pub(crate) fn settings(&self) -> Settings {
+        Settings {
+            max_steps: self.max_steps,
+            spin_limit: self.spin_limit,
+            timeouts: self.timeouts,
+            spurious_wakeups: self.spurious_wakeups,
+            weak_failures: self.weak_failures,
+            leaks: self.leaks,
+        }
+    }
+}
+
+fn number<N: std::str::FromStr>(
+    variable: Option<(String, String)>,
+    set: impl FnOnce(N),
+) -> Result<(), String> {
+    if let Some((name, value)) = variable {
+        let parsed = value.parse();
+        set(parsed.map_err(|_| format!("RADDLE_{name} is a number, not `{value}`"))?);
+    }
+    Ok(())
+}
+
+fn flag(variable: Option<(String, String)>, flag: &mut bool) -> Result<(), String> {
+    if let Some((name, value)) = variable {
+        *flag = match value.as_str() {
+            "1" | "true" | "on" | "yes" => true,
+            "0" | "false" | "off" | "no" => false,
+            _ => return Err(format!("RADDLE_{name} is `on` or `off`, not `{value}`")),
+        };
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_environment_overrides() {
+        let variables = |name: &str| match name {
+            "RADDLE_BOUND" => Some("2".into()),
+            "RADDLE_LEAKS" => Some("off".into()),
+            "RADDLE_BACKEND" => Some("threads".into()),
+            _ => None,
+        };
+        let options = Options::default().overridden(variables).unwrap();
+        assert_eq!(options.bound, Some(2));
+        assert!(!options.leaks);
+        assert_eq!(options.backend, Backend::Threads);
+        let error = Options::default()
+            .overridden(|name| (name == "RADDLE_SEED").then(|| "x".into()))
+            .unwrap_err();
+        assert_eq!(error, "RADDLE_SEED is a number, not `x`");
+    }
+}

@@ -1,0 +1,90 @@
+//! A failure as text.
+
+use std::fmt::Write as _;
+
+use raddle_report::lanes;
+use raddle_schedule::{Move, ThreadId};
+
+use crate::rt::{Failure, Program};
+
+/// What to say of the execution that a program has just made.
+pub(crate) fn failure(program: &Program, failure: &Failure, executions: u64) -> String {
+    let moves = program.schedule();
+    let drawn = lanes::render(
+        &program.story(),
+        &lanes::Options {
+            max_steps: Some(200),
+            ..lanes::Options::default()
+        },
+    );
+    let mut text = format!("{}\n\n{drawn}", failure.message);
+    if !text.ends_with('\n') {
+        text.push('\n');
+    }
+    if let Some(place) = program.weak_ordering() {
+        let _ = writeln!(
+            text,
+            "\nnote: atomics are run as sequentially consistent; {place} asks for less"
+        );
+    }
+    let _ = write!(
+        text,
+        "\nfound in execution {executions}; to run it again: RADDLE_REPLAY={}",
+        schedule(&moves)
+    );
+    text
+}
+
+/// A schedule as a string: `0*3,1,0,2:1` is three steps of thread 0, one of thread 1, one of thread 0, and one of
+/// thread 2 that takes alternative 1. Threads are numbered as they are started.
+pub(crate) fn schedule(moves: &[Move]) -> String {
+    let mut text = String::new();
+    let mut rest = moves;
+    while let Some(&first) = rest.first() {
+        let count = rest.iter().take_while(|&&next| next == first).count();
+        if !text.is_empty() {
+            text.push(',');
+        }
+        let _ = write!(text, "{}", first.thread.0);
+        if first.choice != 0 {
+            let _ = write!(text, ":{}", first.choice);
+        }
+        if count > 1 {
+            let _ = write!(text, "*{count}");
+        }
+        rest = &rest[count..];
+    }
+    text
+}
+
+/// Reads what [`schedule`] has written.
+pub(crate) fn parse_schedule(text: &str) -> Result<Vec<Move>, String> {
+    let mut moves = Vec::new();
+    for part in text.split(',').filter(|part| !part.trim().is_empty()) {
+        let wrong = || format!("`{part}` is no part of a schedule");
+        let part = part.trim();
+        let (what, count) = part.split_once('*').unwrap_or((part, "1"));
+        let (thread, choice) = what.split_once(':').unwrap_or((what, "0"));
+        let next = Move {
+            thread: ThreadId(thread.parse().map_err(|_| wrong())?),
+            choice: choice.parse().map_err(|_| wrong())?,
+        };
+        let count = count.parse::<u32>().map_err(|_| wrong())?;
+        moves.extend(std::iter::repeat_n(next, count as usize));
+    }
+    Ok(moves)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn schedules_can_be_read_again() {
+        let text = "0*3,1,0,2:1,2:1*2";
+        let moves = parse_schedule(text).unwrap();
+        assert_eq!(moves.len(), 8);
+        assert_eq!(schedule(&moves), "0*3,1,0,2:1*3");
+        assert!(parse_schedule("0,x").is_err());
+    }
+}

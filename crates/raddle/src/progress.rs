@@ -1,0 +1,60 @@
+//! A line on the terminal while a check takes long.
+
+use std::io::{IsTerminal as _, Write as _};
+use std::time::{Duration, Instant};
+
+/// Shows how an exploration goes on, if somebody can see it. It writes to the terminal itself: what a test prints
+/// is kept from sight until it has failed.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    began: Instant,
+    shown: Option<Instant>,
+    visible: bool,
+    bound: Option<u32>,
+}
+
+impl Progress {
+    /// How long a check takes before anything is shown, and how often it is.
+    const PATIENCE: Duration = Duration::from_secs(2);
+
+    pub(crate) fn new() -> Self {
+        Self {
+            began: Instant::now(),
+            shown: None,
+            visible: std::io::stderr().is_terminal(),
+            bound: None,
+        }
+    }
+
+    /// All executions up to a bound were made.
+    pub(crate) fn bound_reached(&mut self, bound: u32) {
+        self.bound = Some(bound);
+    }
+
+    pub(crate) fn show(&mut self, now: Instant, executions: u64) {
+        let last = self.shown.unwrap_or(self.began);
+        if !self.visible || now.duration_since(last) < Self::PATIENCE {
+            return;
+        }
+        self.shown = Some(now);
+        let seconds = now.duration_since(self.began).as_secs_f64();
+        let rate = executions as f64 / seconds;
+        let bound = match self.bound {
+            Some(bound) => format!(", done with up to {bound} preemptions"),
+            None => String::new(),
+        };
+        // Nothing is lost if the terminal has gone.
+        let _ = write!(
+            std::io::stderr(),
+            "\rraddle: {executions} executions in {seconds:.0} s, {rate:.0} a second{bound} "
+        );
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if self.shown.is_some() {
+            let _ = writeln!(std::io::stderr());
+        }
+    }
+}

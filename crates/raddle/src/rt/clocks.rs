@@ -1,0 +1,383 @@
+//! Which accesses to cells are ordered by synchronisation, and which race.
+//!
+//! The order of an execution is one thing, what a program may rely on another: a relaxed store that
+//! happens to come first orders nothing. These clocks know only the edges that the memory model of Rust gives: locks,
+//! starting and joining threads, releasing stores that are read by acquiring loads, channels.
+//!
+//! Nothing is tracked until a cell is used for the first time in an exploration.
+
+use std::sync::atomic::Ordering;
+
+use raddle_schedule::{Access, Location, ThreadId};
+
+use super::Place;
+use super::operation::{Operation, channel};
+
+/// How many steps of each thread are known.
+#[derive(Clone, Debug, Default)]
+struct Clock(Vec<u32>);
+
+impl Clock {
+    fn join(&mut self, other: &Self) {
+        if self.0.len() < other.0.len() {
+            self.0.resize(other.0.len(), 0);
+        }
+        for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
+            *mine = (*mine).max(*theirs);
+        }
+    }
+
+    fn copy(&mut self, other: &Self) {
+        self.0.clear();
+        self.0.extend_from_slice(&other.0);
+    }
+
+    fn of(&self, thread: ThreadId) -> u32 {
+        self.0.get(thread.index()).copied().unwrap_or(0)
+    }
+
+    fn tick(&mut self, thread: ThreadId) {
+        if self.0.len() <= thread.index() {
+            self.0.resize(thread.index() + 1, 0);
+        }
+        self.0[thread.index()] += 1;
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+struct OfThread {
+    now: Clock,
+    /// What its last releasing fence knew.
+    fence: Clock,
+    /// What it has read without acquiring it.
+    unacquired: Clock,
+}
+
+#[derive(Clone, Debug, Default)]
+struct OfLocation {
+    released: Clock,
+    /// What those knew who gave it back after reading.
+    readers: Clock,
+}
+
+/// An access to a cell.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Touch {
+    pub(crate) thread: ThreadId,
+    pub(crate) place: Place,
+    pub(crate) writes: bool,
+    time: u32,
+}
+
+#[derive(Clone, Debug, Default)]
+struct OfCell {
+    write: Option<Touch>,
+    reads: Vec<Touch>,
+}
+
+/// Whether it was known that clocks are needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Need {
+    Known,
+    /// Now it is.
+    Learned,
+    /// It is known, but not since the beginning of this execution.
+    Late,
+}
+
+/// The clocks of an execution.
+#[derive(Debug, Default)]
+pub(crate) struct Clocks {
+    /// Whether cells are used: known from the execution after the one that uses one for the first time.
+    needed: bool,
+    active: bool,
+    threads: Vec<OfThread>,
+    locations: Vec<OfLocation>,
+    /// The counts of references, whose changes need not be steps.
+    counts: Vec<Clock>,
+    cells: Vec<OfCell>,
+}
+
+impl Clocks {
+    pub(crate) fn begin(&mut self) {
+        self.active = self.needed;
+        self.threads.clear();
+        self.locations.clear();
+        self.counts.clear();
+        self.cells.clear();
+    }
+
+    /// They are needed. If they are not kept in this execution, they will be from the next one on.
+    pub(crate) fn need(&mut self) -> Need {
+        if self.active {
+            Need::Known
+        } else if std::mem::replace(&mut self.needed, true) {
+            Need::Late
+        } else {
+            Need::Learned
+        }
+    }
+
+    fn thread(&mut self, id: ThreadId) -> &mut OfThread {
+        if self.threads.len() <= id.index() {
+            self.threads.resize_with(id.index() + 1, OfThread::default);
+        }
+        &mut self.threads[id.index()]
+    }
+
+    fn make_room(&mut self, at: Location) {
+        if self.locations.len() <= at.index() {
+            self.locations
+                .resize_with(at.index() + 1, OfLocation::default);
+        }
+    }
+
+    pub(crate) fn start(&mut self, id: ThreadId, parent: Option<ThreadId>) {
+        if self.active {
+            let known = parent.map(|parent| self.thread(parent).now.clone());
+            let thread = self.thread(id);
+            thread.now = known.unwrap_or_default();
+            thread.now.tick(id);
+        }
+    }
+
+    /// A thread that was woken knows what the one knew that woke it.
+    pub(crate) fn wake(&mut self, sleeper: ThreadId, by: ThreadId) {
+        if self.active {
+            let known = self.thread(by).now.clone();
+            self.thread(sleeper).now.join(&known);
+        }
+    }
+
+    pub(crate) fn tick(&mut self, id: ThreadId) {
+        if self.active {
+            self.thread(id).now.tick(id);
+        }
+    }
+
+    fn acquire(&mut self, id: ThreadId, at: Location) {
+        self.make_room(at);
+        self.thread(id);
+        self.threads[id.index()]
+            .now
+            .join(&self.locations[at.index()].released);
+    }
+
+    fn release(&mut self, id: ThreadId, at: Location) {
+        self.make_room(at);
+        self.thread(id);
+        self.locations[at.index()]
+            .released
+            .join(&self.threads[id.index()].now);
+    }
+
+    fn load(&mut self, id: ThreadId, at: Location, order: Ordering) {
+        self.make_room(at);
+        let thread = {
+            self.thread(id);
+            &mut self.threads[id.index()]
+        };
+        let released = &self.locations[at.index()].released;
+        match order {
+            Ordering::Acquire | Ordering::AcqRel | Ordering::SeqCst => thread.now.join(released),
+            _ => thread.unacquired.join(released),
+        }
+    }
+
+    /// `update`: it also reads, and so carries on what was released before.
+    fn store(&mut self, id: ThreadId, at: Location, order: Ordering, update: bool) {
+        self.make_room(at);
+        self.thread(id);
+        let thread = &self.threads[id.index()];
+        let released = &mut self.locations[at.index()].released;
+        let known = match order {
+            Ordering::Release | Ordering::AcqRel | Ordering::SeqCst => &thread.now,
+            _ => &thread.fence,
+        };
+        if update {
+            released.join(known);
+        } else {
+            released.copy(known);
+        }
+    }
+
+    /// A fence.
+    pub(crate) fn fence(&mut self, id: ThreadId, order: Ordering) {
+        if !self.active {
+            return;
+        }
+        let thread = self.thread(id);
+        if matches!(
+            order,
+            Ordering::Acquire | Ordering::AcqRel | Ordering::SeqCst
+        ) {
+            thread.now.join(&thread.unacquired);
+        }
+        if matches!(
+            order,
+            Ordering::Release | Ordering::AcqRel | Ordering::SeqCst
+        ) {
+            thread.fence.copy(&thread.now);
+        }
+    }
+
+    /// A step was made.
+    pub(crate) fn synchronise(
+        &mut self,
+        id: ThreadId,
+        operation: &Operation,
+        result: u64,
+        accesses: &[Access],
+    ) {
+        if !self.active {
+            return;
+        }
+        match *operation {
+            Operation::Join { end } => self.acquire(id, end),
+            Operation::JoinAll { .. } => {
+                for access in accesses {
+                    self.acquire(id, access.location);
+                }
+            }
+            Operation::End { end } => self.release(id, end),
+            Operation::Load { at, order } => self.load(id, at, order),
+            Operation::Store { at, order, .. } => self.store(id, at, order, false),
+            Operation::Update { at, order, .. } => {
+                self.load(id, at, order);
+                self.store(id, at, order, true);
+            }
+            Operation::CompareExchange {
+                at,
+                expected,
+                success,
+                failure,
+                ..
+            } => {
+                if result == expected {
+                    self.load(id, at, success);
+                    self.store(id, at, success, true);
+                } else {
+                    self.load(id, at, failure);
+                }
+            }
+            Operation::Count { at, .. } => self.release(id, at),
+            Operation::Lock { mutex } => self.acquire(id, mutex),
+            Operation::TryLock { mutex } if result == 1 => self.acquire(id, mutex),
+            Operation::Unlock { mutex, .. } | Operation::Wait { mutex, .. } => {
+                self.release(id, mutex);
+            }
+            Operation::ReadLock { lock } => self.acquire(id, lock),
+            Operation::TryReadLock { lock } if result == 1 => self.acquire(id, lock),
+            Operation::ReadUnlock { lock } => {
+                self.make_room(lock);
+                let now = &self.threads[id.index()].now;
+                self.locations[lock.index()].readers.join(now);
+            }
+            Operation::WriteLock { lock } => self.acquire_for_writing(id, lock),
+            Operation::TryWriteLock { lock } if result == 1 => self.acquire_for_writing(id, lock),
+            Operation::WriteUnlock { lock, .. } | Operation::Downgrade { lock } => {
+                self.release(id, lock);
+            }
+            Operation::Arrive { barrier, .. } => {
+                self.acquire(id, barrier);
+                self.release(id, barrier);
+            }
+            Operation::Park { token } => self.acquire(id, token),
+            Operation::Unpark { token } => self.release(id, token),
+            Operation::OnceBegin { once, .. } | Operation::OnceWait { once, .. } => {
+                self.acquire(id, once);
+            }
+            Operation::OnceFinish { once, .. } => self.release(id, once),
+            Operation::Send { .. } if result == channel::OK => {
+                if let Some(message) = accesses
+                    .iter()
+                    .rfind(|access| access.after == channel::SENT)
+                {
+                    self.release(id, message.location);
+                }
+            }
+            Operation::Receive { .. } => {
+                for access in accesses {
+                    self.acquire(id, access.location);
+                }
+                if result == channel::OK {
+                    self.release(id, accesses[0].location);
+                }
+            }
+            Operation::Send { .. } | Operation::Taken { .. } => {
+                for access in accesses {
+                    self.acquire(id, access.location);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn acquire_for_writing(&mut self, id: ThreadId, lock: Location) {
+        self.acquire(id, lock);
+        self.threads[id.index()]
+            .now
+            .join(&self.locations[lock.index()].readers);
+    }
+
+    /// A reference to something counted goes away; the last one knows what all others knew.
+    pub(crate) fn drop_reference(&mut self, id: ThreadId, count: u32, last: bool) {
+        if !self.active {
+            return;
+        }
+        if self.counts.len() <= count as usize {
+            self.counts.resize_with(count as usize + 1, Clock::default);
+        }
+        self.thread(id);
+        let thread = &mut self.threads[id.index()];
+        self.counts[count as usize].join(&thread.now);
+        if last {
+            thread.now.join(&self.counts[count as usize]);
+        } else {
+            // What the thread does next is not known to who drops the last reference.
+            thread.now.tick(id);
+        }
+    }
+
+    /// A new cell.
+    pub(crate) fn add_cell(&mut self) -> u32 {
+        self.cells.push(OfCell::default());
+        u32::try_from(self.cells.len() - 1).expect("too many cells")
+    }
+
+    /// A cell is accessed. Returns an earlier access that races with that.
+    pub(crate) fn touch(
+        &mut self,
+        cell: u32,
+        id: ThreadId,
+        writes: bool,
+        place: Place,
+    ) -> Option<Touch> {
+        if !self.active {
+            return None;
+        }
+        self.thread(id);
+        let now = &self.threads[id.index()].now;
+        let cell = &mut self.cells[cell as usize];
+        let ordered =
+            |earlier: &Touch| earlier.thread == id || now.of(earlier.thread) >= earlier.time;
+        let touch = Touch {
+            thread: id,
+            place,
+            writes,
+            time: now.of(id),
+        };
+        let racing = cell.write.filter(|write| !ordered(write)).or_else(|| {
+            let mut reads = cell.reads.iter().copied().filter(|_| writes);
+            reads.find(|read| !ordered(read))
+        });
+        if writes {
+            cell.write = Some(touch);
+            cell.reads.clear();
+        } else {
+            cell.reads.retain(|read| read.thread != id);
+            cell.reads.push(touch);
+        }
+        racing
+    }
+}

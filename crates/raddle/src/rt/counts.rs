@@ -1,0 +1,156 @@
+//! References that are counted: which are alive, and whose counts matter.
+//!
+//! Cloning and dropping a reference is no step as long as nobody looks at the count and the
+//! content goes away quietly: nobody can see it. Where somebody does, that is remembered by the place where such
+//! references are made, and the exploration begins again, with steps.
+
+use std::collections::HashMap;
+
+use raddle_schedule::Location;
+
+use super::Place;
+use super::objects::Kind;
+use super::state::{Phase, State};
+
+/// Which counted allocation a reference belongs to. Means something in one execution only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Counted {
+    generation: u64,
+    index: u32,
+}
+
+/// How the counts of references matter that are made at a place.
+#[derive(Clone, Copy, Debug, Default)]
+struct Matter {
+    /// When the content goes away, operations are made: who drops the last reference matters, and two
+    /// threads that drop theirs cannot change places.
+    content_operates: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    place: Place,
+    alive: bool,
+    /// Its count, if that matters.
+    count: Option<(Location, Matter)>,
+}
+
+type Site = (&'static str, u32, u32);
+
+fn site(place: Place) -> Site {
+    (place.file(), place.line(), place.column())
+}
+
+/// The counted allocations of an execution.
+#[derive(Debug, Default)]
+pub(crate) struct Counts {
+    /// Where references are made whose counts matter. Outlives executions.
+    matter: HashMap<Site, Matter>,
+    entries: Vec<Entry>,
+    /// Those that were turned into pointers, by their address.
+    raw: HashMap<usize, Counted>,
+}
+
+impl Counts {
+    pub(crate) fn begin(&mut self) {
+        self.entries.clear();
+        self.raw.clear();
+    }
+
+    /// Where those were made that are still alive.
+    pub(crate) fn leaked(&self) -> impl Iterator<Item = Place> {
+        self.entries
+            .iter()
+            .filter(|entry| entry.alive)
+            .map(|entry| entry.place)
+    }
+}
+
+impl State {
+    /// Something counted was made, with this many strong references.
+    pub(crate) fn add_counted(&mut self, place: Place, strong: u64) -> Counted {
+        let matter = if self.counts.matter.is_empty() {
+            None
+        } else {
+            self.counts.matter.get(&site(place)).copied()
+        };
+        let count = matter.map(|matter| (self.objects.add(Kind::Count, strong), matter));
+        self.counts.entries.push(Entry {
+            place,
+            alive: true,
+            count,
+        });
+        Counted {
+            generation: self.generation,
+            index: u32::try_from(self.counts.entries.len() - 1).expect("too many references"),
+        }
+    }
+
+    fn entry(&self, counted: Counted) -> Option<&Entry> {
+        let current = counted.generation == self.generation && self.phase == Phase::Running;
+        current.then(|| &self.counts.entries[counted.index as usize])
+    }
+
+    /// The count of an allocation, if changing it is a step.
+    pub(crate) fn count_of(&self, counted: Counted) -> Option<Location> {
+        Some(self.entry(counted)?.count?.0)
+    }
+
+    /// The same, and whether dropping references does not commute.
+    pub(crate) fn count_to_drop(&self, counted: Counted) -> Option<(Location, bool)> {
+        let (count, matter) = self.entry(counted)?.count?;
+        Some((count, matter.content_operates))
+    }
+
+    /// Somebody looks at a count. Returns the count if its changes are steps already.
+    pub(crate) fn count_matters(&mut self, counted: Counted) -> Option<Location> {
+        let entry = *self.entry(counted)?;
+        if entry.count.is_none() {
+            self.counts.matter.entry(site(entry.place)).or_default();
+            self.learned = true;
+        }
+        entry.count.map(|count| count.0)
+    }
+
+    /// An operation is made while the content of an allocation goes away.
+    pub(super) fn content_operates(&mut self) {
+        let current = self.current;
+        for index in 0..self.thread(current).dropping.len() {
+            let counted = self.thread(current).dropping[index];
+            let Some(&entry) = self.entry(counted) else {
+                continue;
+            };
+            if !entry
+                .count
+                .is_some_and(|(_, matter)| matter.content_operates)
+            {
+                let matter = self.counts.matter.entry(site(entry.place)).or_default();
+                matter.content_operates = true;
+                self.learned = true;
+            }
+        }
+    }
+
+    /// The content of an allocation begins to go away, or was taken.
+    pub(crate) fn remove_counted(&mut self, counted: Counted) {
+        if counted.generation == self.generation {
+            self.counts.entries[counted.index as usize].alive = false;
+        }
+    }
+
+    /// A reference goes away.
+    pub(crate) fn drop_reference(&mut self, counted: Counted, last: bool) {
+        if self.entry(counted).is_some() {
+            let current = self.current;
+            self.clocks.drop_reference(current, counted.index, last);
+        }
+    }
+
+    pub(crate) fn remember_raw(&mut self, address: usize, counted: Counted) {
+        self.counts.raw.insert(address, counted);
+    }
+
+    pub(crate) fn recall_raw(&self, address: usize) -> Option<Counted> {
+        self.counts.raw.get(&address).copied()
+    }
+}

@@ -1,0 +1,262 @@
+//! What a thread runs on: a coroutine, or a real thread that waits for its turn.
+
+use std::cell::Cell;
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex};
+
+use corosensei::stack::{DefaultStack, Stack as _};
+use corosensei::{Coroutine, CoroutineResult, Yielder};
+
+use super::Runtime;
+
+/// What threads run on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Backend {
+    /// Coroutines: all on one real thread, which is fast.
+    #[default]
+    Coroutines,
+    /// Real threads that run one at a time: for code with thread-locals of the standard library,
+    /// and for debuggers.
+    Threads,
+}
+
+/// How many stacks are kept that were abandoned.
+const ABANDONED_STACKS: usize = 512;
+
+/// What runs on a fiber.
+pub(crate) type Run = Box<dyn FnOnce()>;
+
+/// A thread, seen by who lets it run.
+pub(crate) enum Fiber {
+    Coroutine {
+        coroutine: Coroutine<(), (), (), DefaultStack>,
+        /// Where its stack ends.
+        limit: usize,
+    },
+    Thread(RealThread),
+}
+
+/// The same thread, seen from inside.
+#[derive(Clone, Copy)]
+pub(crate) enum Suspender {
+    Coroutine(*const Yielder<(), ()>),
+    Thread(*const Turn),
+}
+
+impl Suspender {
+    /// Lets the scheduler go on, and returns when it is this thread's turn again.
+    ///
+    /// # Safety
+    ///
+    /// It must be called on the fiber that it belongs to.
+    pub(crate) unsafe fn suspend(self) {
+        match self {
+            // SAFETY: the yielder lives on the stack of the coroutine that is running.
+            Self::Coroutine(yielder) => unsafe { (*yielder).suspend(()) },
+            // SAFETY: the thread that is running keeps its turn alive.
+            Self::Thread(turn) => unsafe {
+                (*turn).give(Whose::Scheduler);
+                (*turn).wait_for(Whose::Fiber);
+            },
+        }
+    }
+}
+
+/// Makes fibers, and keeps the stacks of those that have ended.
+pub(crate) struct Fibers {
+    backend: Backend,
+    stack_size: usize,
+    stacks: Vec<DefaultStack>,
+    /// Those whose frames were abandoned. Nothing should refer to them, but if something outside of the execution
+    /// does, it will not find something else there for a long time.
+    abandoned: VecDeque<DefaultStack>,
+}
+
+impl Fibers {
+    pub(crate) fn new(backend: Backend, stack_size: usize) -> Self {
+        Self {
+            backend,
+            stack_size,
+            stacks: Vec::new(),
+            abandoned: VecDeque::new(),
+        }
+    }
+
+    /// A fiber that, when it is resumed for the first time, tells `runtime` how to suspend
+    /// the current thread, and then runs.
+    pub(crate) fn start(&mut self, runtime: *const Runtime, run: impl FnOnce() + 'static) -> Fiber {
+        match self.backend {
+            Backend::Coroutines => {
+                let stack = self.stacks.pop().unwrap_or_else(|| {
+                    DefaultStack::new(self.stack_size)
+                        .expect("raddle: no memory for the stack of a thread")
+                });
+                let limit = stack.limit().get();
+                let coroutine = Coroutine::with_stack(stack, move |yielder, ()| {
+                    // SAFETY: who resumes the fiber has the runtime.
+                    unsafe { (*runtime).entered(Suspender::Coroutine(yielder)) };
+                    run();
+                });
+                Fiber::Coroutine { coroutine, limit }
+            }
+            Backend::Threads => {
+                Fiber::Thread(RealThread::start(runtime, Box::new(run), self.stack_size))
+            }
+        }
+    }
+
+    /// Takes back the stack of a fiber that has ended.
+    pub(crate) fn recycle(&mut self, fiber: Fiber) {
+        if let Fiber::Coroutine { coroutine, .. } = fiber {
+            self.stacks.push(coroutine.into_stack());
+        }
+    }
+
+    /// Gives up a fiber without running it to its end: what its frames own is leaked.
+    pub(crate) fn abandon(&mut self, fiber: Fiber) {
+        match fiber {
+            Fiber::Coroutine { mut coroutine, .. } => {
+                // SAFETY: the frames are never entered again. What they own is leaked, and what borrows from
+                // them belongs to threads of the same execution, which are abandoned too or have ended.
+                unsafe { coroutine.force_reset() };
+                self.abandoned.push_back(coroutine.into_stack());
+                if self.abandoned.len() > ABANDONED_STACKS {
+                    self.stacks.extend(self.abandoned.pop_front());
+                }
+            }
+            // The real thread waits for its turn until the end of the process.
+            Fiber::Thread(thread) => std::mem::forget(thread),
+        }
+    }
+}
+
+impl Fiber {
+    /// The addresses below its stack that nobody may touch; none if the system looks after that.
+    pub(crate) fn guard(&self) -> std::ops::Range<usize> {
+        /// Pages may be larger, but are not smaller.
+        const PAGE: usize = 4096;
+        match self {
+            Self::Coroutine { limit, .. } => *limit..limit + PAGE,
+            Self::Thread(_) => 0..0,
+        }
+    }
+
+    /// Lets it run until it suspends itself (`false`) or ends (`true`).
+    pub(crate) fn resume(&mut self) -> bool {
+        match self {
+            Self::Coroutine { coroutine, .. } => match coroutine.resume(()) {
+                CoroutineResult::Yield(()) => false,
+                CoroutineResult::Return(()) => true,
+            },
+            Self::Thread(thread) => thread.resume(),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Whose {
+    Scheduler,
+    Fiber,
+    /// The fiber has ended.
+    Nobodys,
+}
+
+/// Whose turn it is.
+pub(crate) struct Turn {
+    whose: Mutex<Whose>,
+    changed: Condvar,
+}
+
+impl Turn {
+    fn give(&self, to: Whose) {
+        *self.lock() = to;
+        self.changed.notify_all();
+    }
+
+    fn wait_for(&self, mine: Whose) -> Whose {
+        let mut whose = self.lock();
+        while *whose != mine && *whose != Whose::Nobodys {
+            whose = self
+                .changed
+                .wait(whose)
+                .unwrap_or_else(std::sync::PoisonError::into_inner);
+        }
+        *whose
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Whose> {
+        self.whose
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+/// A real thread that runs when it is its turn.
+pub(crate) struct RealThread {
+    turn: Arc<Turn>,
+    handle: Option<std::thread::JoinHandle<()>>,
+}
+
+/// Something that moves to another thread although its type does not say that it may.
+struct Handed<T>(T);
+
+// SAFETY: only one of the threads of a runtime runs at a time, and the turn is handed over under a
+// mutex. Bodies of threads were `Send` when they were given to the runtime.
+unsafe impl<T> Send for Handed<T> {}
+
+impl RealThread {
+    fn start(runtime: *const Runtime, run: Run, stack_size: usize) -> Self {
+        let turn = Arc::new(Turn {
+            whose: Mutex::new(Whose::Scheduler),
+            changed: Condvar::new(),
+        });
+        let inside = turn.clone();
+        let handed = Handed((runtime, run));
+        let handle = std::thread::Builder::new()
+            .stack_size(stack_size)
+            .spawn(move || {
+                let Handed((runtime, run)) = { handed };
+                inside.wait_for(Whose::Fiber);
+                // SAFETY: the runtime lives until all of its fibers have ended or were abandoned; those never
+                // get their turn.
+                unsafe {
+                    super::set_current(runtime);
+                    (*runtime).entered(Suspender::Thread(&raw const *inside));
+                }
+                // A panic was caught below, so this is only for what was not expected.
+                let ended = catch_unwind(AssertUnwindSafe(run));
+                super::set_current(std::ptr::null());
+                drop(ended);
+                inside.give(Whose::Nobodys);
+            })
+            .expect("raddle: no more threads");
+        Self {
+            turn,
+            handle: Some(handle),
+        }
+    }
+
+    fn resume(&mut self) -> bool {
+        self.turn.give(Whose::Fiber);
+        let ended = self.turn.wait_for(Whose::Scheduler) == Whose::Nobodys;
+        if ended && let Some(handle) = self.handle.take() {
+            // Its destructors of real thread-locals have run then.
+            drop(handle.join());
+        }
+        ended
+    }
+}
+
+thread_local! {
+    static CURRENT: Cell<*const Runtime> = const { Cell::new(std::ptr::null()) };
+}
+
+pub(super) fn replace_current(runtime: *const Runtime) -> *const Runtime {
+    CURRENT.replace(runtime)
+}
+
+pub(super) fn current() -> *const Runtime {
+    // The thread-local has no destructor, so it is there as long as the thread is.
+    CURRENT.get()
+}

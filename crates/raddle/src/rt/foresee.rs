@@ -1,0 +1,113 @@
+//! What a step would do in a state that is made of other steps.
+
+use raddle_schedule::{Cut, Location, Step, ThreadId, Trace};
+
+use super::effect::{Values, effect, enabled};
+use super::make::add_watched;
+use super::objects::{Channel, Objects};
+use super::operation::Operation;
+use super::state::State;
+
+/// The state after the events of a cut.
+struct At<'a> {
+    objects: &'a Objects,
+    trace: &'a Trace,
+    cut: &'a Cut,
+}
+
+impl Values for At<'_> {
+    fn value(&self, at: Location) -> u64 {
+        // What was never touched still has its first value.
+        self.trace
+            .value_at(at, self.cut)
+            .unwrap_or_else(|| self.objects.value(at))
+    }
+
+    fn channel(&self, number: u32) -> &Channel {
+        self.objects.channel(number)
+    }
+
+    fn group(&self, number: u32) -> &[Location] {
+        self.objects.group(number)
+    }
+}
+
+impl State {
+    pub(crate) fn foresee(
+        &self,
+        trace: &Trace,
+        cut: &Cut,
+        id: ThreadId,
+        number: u32,
+        step: &mut Step,
+    ) -> bool {
+        step.clear();
+        let values = At {
+            objects: &self.objects,
+            trace,
+            cut,
+        };
+        let thread = self.thread(id);
+        let Some(announced) = thread.announced.get(number as usize) else {
+            return false;
+        };
+        let effect = effect(&announced.operation, &values, &mut |access| {
+            step.accesses.push(access);
+        });
+        step.alternatives = effect.alternatives;
+        add_watched(step, thread.watched(announced), &values);
+        if let Operation::Spawn { child } = announced.operation {
+            step.wakes.push(child);
+        }
+        match self.ability(id, number, &values) {
+            Ability::None => false,
+            Ability::Full => true,
+            Ability::InVain => {
+                let someone_can_move = self
+                    .started
+                    .iter()
+                    .any(|&other| self.ability(other, cut.count(other), &values) == Ability::Full);
+                if !someone_can_move {
+                    self.touch_rest(step);
+                }
+                !someone_can_move
+            }
+        }
+    }
+
+    /// Whether a thread that has made so many steps can make another one after the events of a cut.
+    fn ability(&self, id: ThreadId, number: u32, values: &At<'_>) -> Ability {
+        let thread = self.thread(id);
+        let Some(announced) = thread.announced.get(number as usize) else {
+            return Ability::None;
+        };
+        let awake = match announced.woken_by {
+            Some((by, step)) => values.cut.count(by) > step,
+            // Only the next step of a thread can be one that it sleeps before.
+            None => !(thread.asleep && number == thread.steps),
+        };
+        let in_vain = announced.spins
+            && thread
+                .watched(announced)
+                .iter()
+                .all(|&(location, seen)| values.value(location) == seen);
+        if !awake || !enabled(&announced.operation, values) {
+            Ability::None
+        } else if in_vain {
+            Ability::InVain
+        } else {
+            Ability::Full
+        }
+    }
+}
+
+/// What a thread can do.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ability {
+    /// Nothing.
+    None,
+    /// Go round in vain once more.
+    InVain,
+    /// Make its next step.
+    Full,
+}

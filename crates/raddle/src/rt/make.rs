@@ -1,0 +1,224 @@
+//! Making a step.
+
+use raddle_schedule::{Access, Location, Mode, Step, ThreadId};
+
+use super::Place;
+use super::effect::{Effect, Values, effect};
+use super::objects::Kind;
+use super::operation::Operation;
+use super::spin::{progresses, watch};
+use super::state::{Made, State};
+use super::thread::Announced;
+
+impl State {
+    /// Makes the next step of a thread, but for the code that comes after it. Returns whether the thread is to run on.
+    pub(crate) fn make(&mut self, id: ThreadId, choice: u32, step: &mut Step) -> bool {
+        step.clear();
+        let thread = &self.threads[id.index()];
+        let number = thread.steps;
+        let announced = thread.announced[number as usize];
+        let operation = announced.operation;
+        let in_vain = self.in_vain(thread, &announced);
+        let effect = effect(&operation, &self.objects, &mut |access| {
+            step.accesses.push(access);
+        });
+        debug_assert!(effect.enabled, "{operation:?} of {id:?} is blocked");
+        add_watched(step, thread.watched(&announced), &self.objects);
+        step.alternatives = effect.alternatives;
+        if in_vain {
+            self.touch_rest(step);
+        }
+        let choice = if choice < effect.alternatives {
+            choice
+        } else {
+            0
+        };
+        self.current = id;
+
+        self.log(id, &announced, choice, effect, step);
+        let thread = &mut self.threads[id.index()];
+        thread.steps += 1;
+        thread.result = effect.result;
+        if let Operation::Choose { .. } = operation {
+            thread.result = u64::from(choice);
+        }
+        self.clocks
+            .synchronise(id, &operation, effect.result, &step.accesses);
+        let runs_on = self.follow_up(id, &announced, choice, effect, step);
+        self.clocks.tick(id);
+        runs_on
+    }
+
+    /// Makes it a step that is only possible because no thread can make another one. Which of those that spin
+    /// goes on first matters: they all touch one location.
+    pub(super) fn touch_rest(&self, step: &mut Step) {
+        step.last_resort = true;
+        step.accesses.push(Access {
+            location: self.rest,
+            mode: Mode::Write,
+            before: 0,
+            after: 0,
+        });
+    }
+
+    /// Writes down what a step does, and does it.
+    fn log(
+        &mut self,
+        id: ThreadId,
+        announced: &Announced,
+        choice: u32,
+        effect: Effect,
+        step: &Step,
+    ) {
+        self.made.push(Made {
+            thread: id,
+            operation: announced.operation,
+            place: announced.place,
+            choice,
+            result: effect.result,
+            first_access: self.accesses.len(),
+        });
+        let thread = &mut self.threads[id.index()];
+        let mut changed = false;
+        for &access in &step.accesses {
+            changed |= progresses(self.objects.kind(access.location), &access);
+            self.objects.set(access.location, access.after);
+            if access.location != self.rest {
+                thread.touched.push((access.location, access.after));
+                if let Some(first) = thread.spin_next {
+                    watch(
+                        &mut thread.watches,
+                        first as usize,
+                        access.location,
+                        access.after,
+                    );
+                }
+            }
+            self.accesses.push(access);
+        }
+        if changed {
+            self.idle = 0;
+        } else if step.last_resort {
+            self.idle += 1;
+        }
+    }
+
+    /// What a step does beyond changing values: to locks that are held, to threads that sleep.
+    fn follow_up(
+        &mut self,
+        id: ThreadId,
+        announced: &Announced,
+        choice: u32,
+        effect: Effect,
+        step: &mut Step,
+    ) -> bool {
+        let place = announced.place;
+        match announced.operation {
+            Operation::Lock { .. }
+            | Operation::TryLock { .. }
+            | Operation::ReadLock { .. }
+            | Operation::TryReadLock { .. }
+            | Operation::WriteLock { .. }
+            | Operation::TryWriteLock { .. } => {
+                if let (1, Some(lock)) = (effect.result, announced.operation.locks()) {
+                    self.thread_mut(id).remember_lock(lock, place);
+                }
+            }
+            Operation::Unlock { mutex: lock, .. }
+            | Operation::ReadUnlock { lock }
+            | Operation::WriteUnlock { lock, .. } => self.thread_mut(id).forget_lock(lock),
+            Operation::Spawn { child } => {
+                let number = self.thread(id).steps - 1;
+                self.start(child, place, Some((id, number)));
+                step.wakes.push(child);
+            }
+            Operation::End { .. } => self.thread_mut(id).ended = true,
+            Operation::Wait { condvar, mutex } => {
+                self.thread_mut(id).forget_lock(mutex);
+                self.fall_asleep(id, condvar, Operation::Lock { mutex }, place);
+                return false;
+            }
+            Operation::NotifyOne { condvar } => {
+                let sleeper = self.sleepers_at(condvar).nth(choice as usize);
+                if let Some(sleeper) = sleeper {
+                    self.wake(sleeper, id, step);
+                }
+            }
+            Operation::NotifyAll { condvar } => self.wake_all(condvar, id, step),
+            Operation::Arrive { barrier, .. } => {
+                if effect.result == 0 {
+                    self.fall_asleep(id, barrier, Operation::Resume, place);
+                    return false;
+                }
+                self.wake_all(barrier, id, step);
+            }
+            Operation::Send { channel, .. } => self.objects.make_room_in(channel),
+            _ => {}
+        }
+        true
+    }
+
+    fn fall_asleep(&mut self, id: ThreadId, at: Location, then: Operation, place: Place) {
+        let thread = self.thread_mut(id);
+        thread.asleep = true;
+        thread.announce(then, place);
+        let index = self.sleepers.partition_point(|&(_, other)| other < id);
+        self.sleepers.insert(index, (at, id));
+    }
+
+    fn sleepers_at(&self, at: Location) -> impl Iterator<Item = ThreadId> {
+        self.sleepers
+            .iter()
+            .filter(move |sleeper| sleeper.0 == at)
+            .map(|sleeper| sleeper.1)
+    }
+
+    /// Where a thread sleeps.
+    pub(crate) fn bed_of(&self, id: ThreadId) -> Option<Location> {
+        self.sleepers
+            .iter()
+            .find(|sleeper| sleeper.1 == id)
+            .map(|sleeper| sleeper.0)
+    }
+
+    fn wake_all(&mut self, at: Location, by: ThreadId, step: &mut Step) {
+        loop {
+            let sleeper = self.sleepers_at(at).next();
+            let Some(sleeper) = sleeper else { return };
+            if self.objects.kind(at) == Kind::Barrier {
+                self.clocks.wake(sleeper, by);
+            }
+            self.wake(sleeper, by, step);
+        }
+    }
+
+    fn wake(&mut self, sleeper: ThreadId, by: ThreadId, step: &mut Step) {
+        self.sleepers.retain(|&(_, thread)| thread != sleeper);
+        let number = self.thread(by).steps - 1;
+        let thread = self.thread_mut(sleeper);
+        thread.asleep = false;
+        if let Some(next) = thread.announced.last_mut() {
+            next.woken_by = Some((by, number));
+        }
+        step.wakes.push(sleeper);
+    }
+}
+
+/// A step of a spinning thread has looked at what the thread watches, to see that it has changed.
+pub(crate) fn add_watched(step: &mut Step, watched: &[(Location, u64)], values: &impl Values) {
+    for &(location, _) in watched {
+        if step
+            .accesses
+            .iter()
+            .all(|access| access.location != location)
+        {
+            let value = values.value(location);
+            step.accesses.push(Access {
+                location,
+                mode: Mode::Read,
+                before: value,
+                after: value,
+            });
+        }
+    }
+}

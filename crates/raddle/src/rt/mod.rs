@@ -1,0 +1,213 @@
+//! The runtime: executions of real code, one step at a time.
+//!
+//! Every operation of the types of this crate goes through [`perform`]. It *announces* the operation
+//! and suspends the thread; the explorer looks at what all threads have announced, and lets one of them
+//! go on. That one's operation is made (`effect.rs`), the thread runs through code that nobody else can see, and
+//! stops at its next operation.
+
+mod clocks;
+mod counts;
+mod effect;
+mod failure;
+mod fiber;
+mod foresee;
+mod make;
+mod objects;
+pub(crate) mod operation;
+#[cfg(unix)]
+mod overflow;
+mod panics;
+mod program;
+mod spin;
+mod state;
+mod statics;
+mod story;
+mod teardown;
+mod thread;
+mod verdict;
+
+use std::cell::RefCell;
+
+pub(crate) use counts::Counted;
+pub use failure::{Failure, FailureKind, Remark};
+pub use fiber::Backend;
+use fiber::Suspender;
+pub(crate) use objects::{Id, Kind};
+use operation::Operation;
+pub use program::Program;
+pub(crate) use program::is_unwind;
+pub(crate) use state::{Misuse, Phase, Settings, State};
+pub(crate) use statics::{Home, home};
+pub(crate) use thread::Local;
+
+/// Where an operation stands in the source.
+pub(crate) type Place = &'static std::panic::Location<'static>;
+
+/// The place that the caller of the caller stands at.
+#[track_caller]
+pub(crate) fn here() -> Place {
+    std::panic::Location::caller()
+}
+
+/// The runtime of one exploration.
+pub(crate) struct Runtime {
+    state: RefCell<State>,
+}
+
+impl Runtime {
+    /// Says how to suspend the thread that has just begun to run.
+    pub(crate) fn entered(&self, suspender: Suspender) {
+        let mut state = self.state.borrow_mut();
+        let current = state.current;
+        state.thread_mut(current).suspender = Some(suspender);
+    }
+
+    fn perform(
+        &self,
+        place: Place,
+        make: impl FnOnce(&mut State) -> Result<Operation, Misuse>,
+    ) -> u64 {
+        let announced = {
+            let mut state = self.state.borrow_mut();
+            match make(&mut state) {
+                Err(misuse) => Err(misuse),
+                Ok(operation) if state.phase == Phase::Running => {
+                    let current = state.current;
+                    if state.thread(current).panicking && !std::thread::panicking() {
+                        // It was caught.
+                        state.thread_mut(current).panicking = false;
+                    }
+                    if !state.thread(current).dropping.is_empty() {
+                        state.content_operates();
+                    }
+                    let thread = state.thread_mut(current);
+                    thread.announce(operation, place);
+                    Ok(thread.suspender)
+                }
+                Ok(operation) => {
+                    drop(state);
+                    return self.perform_in_teardown(&operation);
+                }
+            }
+        };
+        match announced {
+            Ok(Some(suspender)) => {
+                // SAFETY: the suspender is that of the thread that is running.
+                unsafe { suspender.suspend() };
+                self.resumed()
+            }
+            Ok(None) => unreachable!("a thread that runs has told how to suspend it"),
+            Err(misuse) => misuse.panic(),
+        }
+    }
+
+    /// What the operation of the current thread gave.
+    fn resumed(&self) -> u64 {
+        let state = self.state.borrow();
+        if state.phase == Phase::Running {
+            return state.thread(state.current).result;
+        }
+        drop(state);
+        self.resumed_in_teardown()
+    }
+
+    /// Ends the execution with a failure that the current thread has found.
+    fn fail(&self, failure: Failure) {
+        let suspender = {
+            let mut state = self.state.borrow_mut();
+            if state.phase != Phase::Running {
+                return;
+            }
+            state.fail(failure);
+            state.thread(state.current).suspender
+        };
+        if let Some(suspender) = suspender {
+            // SAFETY: the suspender is that of the thread that is running.
+            unsafe { suspender.suspend() };
+            self.resumed_in_teardown();
+        }
+    }
+}
+
+fn set_current(runtime: *const Runtime) {
+    fiber::replace_current(runtime);
+}
+
+/// The runtime of the thread that is running, if it is run by one.
+pub(crate) fn try_current() -> Option<&'static Runtime> {
+    let runtime = fiber::current();
+    // SAFETY: it is set only while a fiber of that runtime runs, and who uses the reference
+    // is code on that fiber.
+    unsafe { runtime.as_ref() }
+}
+
+#[track_caller]
+fn current() -> &'static Runtime {
+    match try_current() {
+        Some(runtime) => runtime,
+        None => panic!(
+            "raddle: the types of this crate only work inside of `raddle::check`; \
+             use those of `std` elsewhere"
+        ),
+    }
+}
+
+/// Makes an operation: the thread stops before it until the explorer lets it go on. Returns what it gives.
+#[track_caller]
+pub(crate) fn perform(make: impl FnOnce(&mut State) -> Result<Operation, Misuse>) -> u64 {
+    current().perform(here(), make)
+}
+
+/// The same, for an operation that stands somewhere else.
+#[track_caller]
+pub(crate) fn perform_at(
+    place: Place,
+    make: impl FnOnce(&mut State) -> Result<Operation, Misuse>,
+) -> u64 {
+    current().perform(place, make)
+}
+
+/// Looks at the state, or changes what is no location, without a step.
+#[track_caller]
+pub(crate) fn with<R>(look: impl FnOnce(&mut State) -> R) -> R {
+    look(&mut current().state.borrow_mut())
+}
+
+/// Whether an execution is being torn down: nothing that is done now matters.
+pub(crate) fn tearing_down() -> bool {
+    try_current().is_none_or(|runtime| runtime.state.borrow().phase != Phase::Running)
+}
+
+/// Ends the execution with a failure that was found by looking, without an operation.
+pub(crate) fn fail(failure: Failure) {
+    if let Some(runtime) = try_current() {
+        runtime.fail(failure);
+    }
+}
+
+/// The code under test asks which thread it runs on, in some way: a destructor that does can tell who has dropped the
+/// last reference.
+pub(crate) fn depends_on_thread() {
+    if let Some(runtime) = try_current()
+        && let Ok(mut state) = runtime.state.try_borrow_mut()
+        && state.phase == Phase::Running
+        && !state.thread(state.current).dropping.is_empty()
+    {
+        state.content_operates();
+    }
+}
+
+/// Whether a panic unwinds the current thread.
+pub(crate) fn panicking() -> bool {
+    if !std::thread::panicking() {
+        return false;
+    }
+    let Some(runtime) = try_current() else {
+        return true;
+    };
+    let state = runtime.state.borrow();
+    // The standard library counts for all coroutines together.
+    state.phase != Phase::Running
+        || state.thread(state.current).panicking
+        || !state.others_are_panicking()
+}

@@ -1,0 +1,223 @@
+//! The locations of an execution, and how an object finds its own.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use raddle_schedule::Location;
+
+/// How many bits of an [`Id`] are the number; the others are the execution that it belongs to.
+const NUMBER_BITS: u32 = 24;
+
+/// The place in each object that says which number it has in which execution.
+///
+/// An atomic only because objects are `Sync`: a runtime uses it on one thread at a time, and an object that two
+/// runtimes could share is a static, whose own `Id` is never written.
+#[derive(Debug, Default)]
+pub(crate) struct Id(AtomicU64);
+
+impl Id {
+    pub(crate) const fn new() -> Self {
+        Self(AtomicU64::new(0))
+    }
+
+    /// The number that the object has in an execution.
+    pub(crate) fn number(&self, generation: u64) -> Known {
+        let id = self.0.load(Ordering::Relaxed);
+        if id >> NUMBER_BITS == generation {
+            Known::Number((id & ((1 << NUMBER_BITS) - 1)) as u32)
+        } else if id == 0 {
+            Known::New
+        } else {
+            Known::Stale
+        }
+    }
+
+    /// Gives the object a number.
+    pub(crate) fn set(&self, generation: u64, number: u32) {
+        assert!(
+            number < 1 << NUMBER_BITS,
+            "raddle: more than {} objects in one execution",
+            1 << NUMBER_BITS
+        );
+        self.0.store(
+            generation << NUMBER_BITS | u64::from(number),
+            Ordering::Relaxed,
+        );
+    }
+
+    /// Makes it the id of a new object.
+    pub(crate) fn forget(&mut self) {
+        *self.0.get_mut() = 0;
+    }
+}
+
+/// What an [`Id`] says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Known {
+    Number(u32),
+    /// The object was not used yet.
+    New,
+    /// It was used in another execution.
+    Stale,
+}
+
+/// What a location belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Atomic,
+    Mutex,
+    RwLock,
+    Condvar,
+    Barrier,
+    Once,
+    Channel,
+    Message,
+    Senders,
+    Receiver,
+    Waiting,
+    Token,
+    End,
+    Count,
+    Waker,
+    Cell,
+    Rest,
+}
+
+impl Kind {
+    const ALL: usize = 17;
+
+    /// What to call such an object.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Count => "Arc",
+            kind => kind.noun(),
+        }
+    }
+
+    fn noun(self) -> &'static str {
+        match self {
+            Self::Atomic => "atomic",
+            Self::Mutex => "mutex",
+            Self::RwLock => "rwlock",
+            Self::Condvar => "condvar",
+            Self::Barrier => "barrier",
+            Self::Once => "once",
+            Self::Channel => "channel",
+            Self::Message => "message",
+            Self::Senders => "senders of channel",
+            Self::Receiver => "receiver of channel",
+            Self::Waiting => "offer on channel",
+            Self::Token => "token of thread",
+            Self::End => "end of thread",
+            Self::Count => "arc",
+            Self::Waker => "waker",
+            Self::Cell => "cell",
+            Self::Rest => "rest",
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    value: u64,
+    kind: Kind,
+    number: u32,
+}
+
+/// The locations of a channel.
+#[derive(Clone, Debug)]
+pub(crate) struct Channel {
+    /// How many messages there may be, if that is limited.
+    pub(crate) capacity: Option<u32>,
+    /// How many messages were sent.
+    pub(crate) tail: Location,
+    /// How many senders there are.
+    pub(crate) senders: Location,
+    /// Whether there is a receiver.
+    pub(crate) receiver: Location,
+    /// Whether the receiver waits; only without a buffer.
+    pub(crate) waiting: Location,
+    /// The messages that were sent, and the next one.
+    pub(crate) messages: Vec<Location>,
+}
+
+/// The locations of an execution.
+#[derive(Debug, Default)]
+pub(crate) struct Objects {
+    entries: Vec<Entry>,
+    of_kind: [u32; Kind::ALL],
+    pub(crate) channels: Vec<Channel>,
+    pub(crate) groups: Vec<Vec<Location>>,
+}
+
+impl Objects {
+    pub(crate) fn clear(&mut self) {
+        self.entries.clear();
+        self.of_kind = [0; Kind::ALL];
+        self.channels.clear();
+        self.groups.clear();
+    }
+
+    /// A new location.
+    pub(crate) fn add(&mut self, kind: Kind, value: u64) -> Location {
+        let count = &mut self.of_kind[kind as usize];
+        *count += 1;
+        self.entries.push(Entry {
+            value,
+            kind,
+            number: *count,
+        });
+        Location(u32::try_from(self.entries.len() - 1).expect("too many locations"))
+    }
+
+    /// Makes a group of locations, and gives it a number.
+    pub(crate) fn add_group(&mut self, group: Vec<Location>) -> u32 {
+        self.groups.push(group);
+        u32::try_from(self.groups.len() - 1).expect("too many groups")
+    }
+
+    pub(crate) fn location_count(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub(crate) fn value(&self, at: Location) -> u64 {
+        self.entries[at.index()].value
+    }
+
+    pub(crate) fn set(&mut self, at: Location, value: u64) {
+        self.entries[at.index()].value = value;
+    }
+
+    pub(crate) fn kind(&self, at: Location) -> Kind {
+        self.entries[at.index()].kind
+    }
+
+    /// `mutex 1`: the first mutex that was used.
+    pub(crate) fn name(&self, at: Location) -> String {
+        let entry = &self.entries[at.index()];
+        format!("{} {}", entry.kind.noun(), entry.number)
+    }
+
+    /// A new channel.
+    pub(crate) fn add_channel(&mut self, capacity: Option<u32>) -> u32 {
+        let channel = Channel {
+            capacity,
+            tail: self.add(Kind::Channel, 0),
+            senders: self.add(Kind::Senders, 1),
+            receiver: self.add(Kind::Receiver, 1),
+            waiting: self.add(Kind::Waiting, 0),
+            messages: vec![self.add(Kind::Message, 0)],
+        };
+        self.channels.push(channel);
+        u32::try_from(self.channels.len() - 1).expect("too many channels")
+    }
+
+    /// Makes a location for the message after the last one that was sent, so that no other operation
+    /// than the send before it ever makes one: foreseeing must not.
+    pub(crate) fn make_room_in(&mut self, channel: u32) {
+        let sent = self.value(self.channels[channel as usize].tail);
+        if self.channels[channel as usize].messages.len() as u64 <= sent {
+            let slot = self.add(Kind::Message, 0);
+            self.channels[channel as usize].messages.push(slot);
+        }
+    }
+}

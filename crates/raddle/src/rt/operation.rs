@@ -1,0 +1,354 @@
+//! [`Operation`]: what a thread is about to do.
+//!
+//! An operation is a plain value that names locations; what it does is a function of their
+//! values and of nothing else (see `effect.rs`). So the same operation can be made, can be asked
+//! whether it is possible now, and can be foreseen in a state that never was.
+
+use std::sync::atomic::Ordering;
+
+use raddle_schedule::{Location, ThreadId};
+
+/// A step that a thread has announced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Operation {
+    /// The first step of a thread.
+    Begin,
+    /// The last step of a thread.
+    End {
+        end: Location,
+    },
+    /// Starts a thread.
+    Spawn {
+        child: ThreadId,
+    },
+    /// Waits for the end of a thread.
+    Join {
+        end: Location,
+    },
+    /// Waits for the ends of several threads: those of a group of this number.
+    JoinAll {
+        group: u32,
+    },
+    /// Takes one of several alternatives.
+    Choose {
+        alternatives: u32,
+        reason: Reason,
+    },
+    /// Goes on after having been woken.
+    Resume,
+
+    Load {
+        at: Location,
+        order: Ordering,
+    },
+    Store {
+        at: Location,
+        value: u64,
+        order: Ordering,
+    },
+    Update {
+        at: Location,
+        update: Update,
+        operand: u64,
+        order: Ordering,
+    },
+    CompareExchange {
+        at: Location,
+        expected: u64,
+        new: u64,
+        success: Ordering,
+        failure: Ordering,
+    },
+    /// Adds to a count whose changes commute.
+    Count {
+        at: Location,
+        add: u64,
+    },
+
+    /// Takes another reference, if there is one still.
+    Upgrade {
+        count: Location,
+    },
+    /// Gives up the only reference, if there is only one.
+    TakeOnly {
+        count: Location,
+    },
+
+    Lock {
+        mutex: Location,
+    },
+    TryLock {
+        mutex: Location,
+    },
+    /// `unused`: nothing was changed under the lock, and the thread is polling.
+    Unlock {
+        mutex: Location,
+        unused: bool,
+    },
+
+    ReadLock {
+        lock: Location,
+    },
+    TryReadLock {
+        lock: Location,
+    },
+    ReadUnlock {
+        lock: Location,
+    },
+    WriteLock {
+        lock: Location,
+    },
+    TryWriteLock {
+        lock: Location,
+    },
+    WriteUnlock {
+        lock: Location,
+        unused: bool,
+    },
+    /// Turns a lock for writing into one for reading.
+    Downgrade {
+        lock: Location,
+    },
+
+    /// Gives back a mutex and falls asleep.
+    Wait {
+        condvar: Location,
+        mutex: Location,
+    },
+    NotifyOne {
+        condvar: Location,
+    },
+    NotifyAll {
+        condvar: Location,
+    },
+
+    /// Arrives at a barrier for this many threads.
+    Arrive {
+        barrier: Location,
+        size: u32,
+    },
+
+    Park {
+        token: Location,
+    },
+    Unpark {
+        token: Location,
+    },
+
+    /// Begins an initialisation, or finds that it is done. `again`: also after one that panicked.
+    OnceBegin {
+        once: Location,
+        again: bool,
+    },
+    OnceFinish {
+        once: Location,
+        state: u64,
+    },
+    /// Waits until an initialisation is done.
+    OnceWait {
+        once: Location,
+        again: bool,
+    },
+
+    Send {
+        channel: u32,
+        blocking: bool,
+    },
+    /// Waits until the message with this number was received, on a channel without a buffer.
+    Taken {
+        channel: u32,
+        message: u32,
+    },
+    Receive {
+        channel: u32,
+        message: u32,
+        blocking: bool,
+    },
+    /// Says that the receiver of a channel without a buffer waits.
+    Offer {
+        channel: u32,
+    },
+}
+
+/// Why there are alternatives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reason {
+    /// The program asks for a value.
+    Asked,
+    /// Waiting may take too long.
+    Timeout,
+    /// A condition variable may wake a thread for no reason.
+    Spurious,
+    /// A weak compare-exchange may fail for no reason.
+    WeakFailure,
+}
+
+/// How an atomic changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Update {
+    Swap,
+    Add(Width),
+    Sub(Width),
+    And,
+    Nand(Width),
+    Or,
+    Xor,
+    Max,
+    Min,
+    SignedMax(Width),
+    SignedMin(Width),
+}
+
+/// How many bits an atomic has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Width(pub(crate) u8);
+
+impl Width {
+    fn cut(self, value: u64) -> u64 {
+        let unused = 64 - u32::from(self.0);
+        (value << unused) >> unused
+    }
+
+    /// The value as a signed number.
+    pub(crate) fn signed(self, value: u64) -> i64 {
+        let unused = 64 - u32::from(self.0);
+        ((value << unused).cast_signed()) >> unused
+    }
+}
+
+impl Update {
+    /// The new value.
+    pub(crate) fn apply(self, old: u64, operand: u64) -> u64 {
+        match self {
+            Self::Swap => operand,
+            Self::Add(width) => width.cut(old.wrapping_add(operand)),
+            Self::Sub(width) => width.cut(old.wrapping_sub(operand)),
+            Self::And => old & operand,
+            Self::Nand(width) => width.cut(!(old & operand)),
+            Self::Or => old | operand,
+            Self::Xor => old ^ operand,
+            Self::Max => old.max(operand),
+            Self::Min => old.min(operand),
+            Self::SignedMax(width) if width.signed(operand) > width.signed(old) => operand,
+            Self::SignedMin(width) if width.signed(operand) < width.signed(old) => operand,
+            Self::SignedMax(_) | Self::SignedMin(_) => old,
+        }
+    }
+}
+
+/// The states of an initialisation.
+pub(crate) mod once {
+    pub(crate) const NEW: u64 = 0;
+    pub(crate) const RUNNING: u64 = 1;
+    pub(crate) const DONE: u64 = 2;
+    pub(crate) const POISONED: u64 = 3;
+}
+
+/// What becomes of sending and receiving.
+pub(crate) mod channel {
+    pub(crate) const OK: u64 = 0;
+    /// There is no room, or no message.
+    pub(crate) const NOT_NOW: u64 = 1;
+    /// The other side is gone.
+    pub(crate) const DISCONNECTED: u64 = 2;
+
+    /// The states of a message, once it is sent.
+    pub(crate) const SENT: u64 = 1;
+    pub(crate) const TAKEN: u64 = 2;
+}
+
+/// The parts of the value of a count of references: below are the strong ones.
+pub(crate) mod count {
+    pub(crate) const WEAK: u64 = 1 << 32;
+    pub(crate) const STRONG: u64 = WEAK - 1;
+}
+
+/// What is added to the value of a mutex when it was held, or poisoned.
+pub(crate) const MUTEX_VERSION: u64 = 2;
+
+/// The parts of the value of a reader-writer lock: below are the readers, above a count of
+/// how often it was given back after writing.
+pub(crate) mod rw {
+    pub(crate) const WRITER: u64 = 1 << 32;
+    pub(crate) const READERS: u64 = WRITER - 1;
+    pub(crate) const VERSION: u64 = WRITER << 1;
+}
+
+impl Operation {
+    /// What it does, for a comparison between two executions and for messages.
+    pub(crate) fn verb(&self) -> &'static str {
+        match self {
+            Self::Begin => "begins",
+            Self::End { .. } => "ends",
+            Self::Spawn { .. } => "starts a thread",
+            Self::Join { .. } => "joins a thread",
+            Self::JoinAll { .. } => "joins all threads of its scope",
+            Self::Choose { reason, .. } => match reason {
+                Reason::Asked => "chooses",
+                Reason::Timeout => "decides about a timeout",
+                Reason::Spurious => "decides about a spurious wake-up",
+                Reason::WeakFailure => "decides about a spurious failure",
+            },
+            Self::Resume => "goes on",
+            Self::Load { .. } => "reads",
+            Self::Store { .. } => "writes",
+            Self::Update { .. } => "updates",
+            Self::CompareExchange { .. } => "compares and exchanges",
+            Self::Count { .. } => "counts",
+            Self::Upgrade { .. } => "upgrades a reference of",
+            Self::TakeOnly { .. } => "takes the only reference of",
+            Self::Lock { .. } => "locks",
+            Self::TryLock { .. } => "tries to lock",
+            Self::Unlock { .. } => "unlocks",
+            Self::ReadLock { .. } => "locks for reading",
+            Self::TryReadLock { .. } => "tries to lock for reading",
+            Self::ReadUnlock { .. } => "unlocks after reading",
+            Self::WriteLock { .. } => "locks for writing",
+            Self::TryWriteLock { .. } => "tries to lock for writing",
+            Self::WriteUnlock { .. } => "unlocks after writing",
+            Self::Downgrade { .. } => "keeps the lock for reading",
+            Self::Wait { .. } => "waits on",
+            Self::NotifyOne { .. } => "notifies one of",
+            Self::NotifyAll { .. } => "notifies all of",
+            Self::Arrive { .. } => "arrives at",
+            Self::Park { .. } => "parks",
+            Self::Unpark { .. } => "unparks",
+            Self::OnceBegin { .. } => "calls once",
+            Self::OnceFinish { .. } => "finishes",
+            Self::OnceWait { .. } => "waits for",
+            Self::Send { .. } => "sends on",
+            Self::Taken { .. } => "waits for the receiver of",
+            Self::Receive { .. } => "receives from",
+            Self::Offer { .. } => "waits for a message of",
+        }
+    }
+
+    /// The mutex or lock that it waits for or takes.
+    pub(crate) fn locks(&self) -> Option<Location> {
+        match *self {
+            Self::Lock { mutex } | Self::TryLock { mutex } => Some(mutex),
+            Self::ReadLock { lock }
+            | Self::TryReadLock { lock }
+            | Self::WriteLock { lock }
+            | Self::TryWriteLock { lock } => Some(lock),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn updates_stay_within_their_width() {
+        let byte = Width(8);
+        assert_eq!(Update::Add(byte).apply(255, 1), 0);
+        assert_eq!(Update::Sub(byte).apply(0, 1), 255);
+        assert_eq!(Update::Nand(byte).apply(0b1100, 0b1010), 0xf7);
+        assert_eq!(Update::SignedMax(byte).apply(0xff, 1), 1);
+        assert_eq!(Update::SignedMin(byte).apply(0xff, 1), 0xff);
+        assert_eq!(Update::Max.apply(0xff, 1), 0xff);
+        assert_eq!(Update::Add(Width(64)).apply(u64::MAX, 2), 1);
+    }
+}

@@ -1,0 +1,416 @@
+//! [`Program`]: a closure as something that an explorer can run.
+
+use std::cell::RefCell;
+use std::mem::discriminant;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use raddle_report::story::Story;
+use raddle_schedule::{Cut, Diverged, Execution, Move, Status, Step, ThreadId, Trace};
+
+use super::failure::Failure;
+use super::fiber::{Fiber, Fibers, replace_current};
+use super::operation::Operation;
+use super::panics::install_hook;
+use super::state::{Phase, State};
+use super::teardown::Unwind;
+use super::{Place, Runtime, fiber};
+use crate::options::Options;
+
+/// A closure that is run again and again, by schedules that are given from outside.
+///
+/// This is what `raddle::check` hands to an explorer. An execution is over when no thread can move;
+/// [`Program::finish`] then says whether something was wrong with it.
+pub struct Program {
+    /// In a box of its own, because fibers have its address.
+    runtime: Box<Runtime>,
+    /// By thread.
+    fibers: Vec<Option<Fiber>>,
+    pool: Fibers,
+    body: Arc<dyn Fn() + Send + Sync>,
+    /// What this execution and the one before did, to compare them.
+    deeds: Vec<Deed>,
+    earlier: Vec<Deed>,
+    /// Whether this execution has made the same moves as the one before so far.
+    follows: bool,
+    /// Whether something was learned since this execution began.
+    wiser: bool,
+    finished: bool,
+}
+
+/// A move, and what its thread announced after it.
+#[derive(Clone, Copy)]
+struct Deed {
+    made: Move,
+    next: Option<(Operation, Place)>,
+}
+
+/// Executions of the whole process, so that no two have the same number.
+static GENERATIONS: AtomicU64 = AtomicU64::new(1);
+
+impl Program {
+    /// A program that runs `body` as its main thread.
+    pub fn new(body: Arc<dyn Fn() + Send + Sync>, options: &Options) -> Self {
+        install_hook();
+        #[cfg(unix)]
+        super::overflow::install_handler();
+        Self {
+            runtime: Box::new(Runtime {
+                state: RefCell::new(State::new(options.settings())),
+            }),
+            fibers: Vec::new(),
+            pool: Fibers::new(options.backend, options.stack_size),
+            body,
+            deeds: Vec::new(),
+            earlier: Vec::new(),
+            follows: false,
+            wiser: false,
+            finished: true,
+        }
+    }
+
+    /// What is wrong with this execution, as far as is known before it is over.
+    #[must_use]
+    pub fn failure(&self) -> Option<Failure> {
+        self.runtime.state.borrow().failure.clone()
+    }
+
+    /// Ends an execution in which no thread can move any more, and says what is wrong with it.
+    pub fn finish(&mut self) -> Option<Failure> {
+        let verdict = self.runtime.state.borrow().verdict();
+        if let Some(failure) = verdict {
+            self.runtime.state.borrow_mut().fail(failure);
+        } else if !self.finished && self.runtime.state.borrow().is_over() {
+            self.end();
+            let mut state = self.runtime.state.borrow_mut();
+            if let Some(leak) = state.leak() {
+                state.fail(leak);
+            }
+        }
+        self.failure()
+    }
+
+    /// Whether something was learned since the last call that the executions so far should
+    /// have known: the exploration has to begin again.
+    pub fn learned(&mut self) -> bool {
+        let learned = std::mem::take(&mut self.runtime.state.borrow_mut().learned);
+        self.wiser |= learned;
+        learned
+    }
+
+    /// Where a weaker ordering than sequential consistency was asked for first. All atomics are run as
+    /// sequentially consistent.
+    #[must_use]
+    pub fn weak_ordering(&self) -> Option<&'static std::panic::Location<'static>> {
+        self.runtime.state.borrow().weak_ordering
+    }
+
+    /// The moves of this execution.
+    #[must_use]
+    pub fn moves(&self) -> Vec<Move> {
+        self.deeds.iter().map(|deed| deed.made).collect()
+    }
+
+    /// The moves of this execution with threads numbered in the order in which they were started. Unlike
+    /// their ids, these numbers do not depend on earlier executions.
+    #[must_use]
+    pub fn schedule(&self) -> Vec<Move> {
+        let threads = self.threads();
+        let position = |id: ThreadId| threads.iter().position(|&started| started == id);
+        let number = |id| position(id).and_then(|position| u32::try_from(position).ok());
+        self.deeds
+            .iter()
+            .map(|deed| Move {
+                thread: ThreadId(number(deed.made.thread).unwrap_or(u32::MAX)),
+                ..deed.made
+            })
+            .collect()
+    }
+
+    /// This execution in words.
+    #[must_use]
+    pub fn story(&self) -> Story {
+        self.runtime.state.borrow().story()
+    }
+
+    /// What a thread of this execution is called.
+    #[must_use]
+    pub fn name_of(&self, thread: ThreadId) -> String {
+        self.runtime.state.borrow().name_of(thread)
+    }
+
+    /// Ends the execution: unwinds what is left of it.
+    fn end(&mut self) {
+        if std::mem::replace(&mut self.finished, true) {
+            return;
+        }
+        let (count, failed) = {
+            let mut state = self.runtime.state.borrow_mut();
+            state.phase = Phase::Teardown;
+            // While the explorer itself panics, threads would not know that they are to unwind.
+            let failed = state.failure.is_some() || std::thread::panicking();
+            (state.started.len(), failed)
+        };
+        let outer = replace_current(&raw const *self.runtime);
+        // Those that never ran, first: they may borrow from all others.
+        let bodies = self.runtime.state.borrow_mut().take_bodies();
+        if failed {
+            // What has failed may fail again in its destructors.
+            std::mem::forget(bodies);
+        } else {
+            drop(catch_unwind(AssertUnwindSafe(|| drop(bodies))));
+        }
+        // The last first: what was started in a scope borrows from those who were there before.
+        for index in (0..count).rev() {
+            let id = self.runtime.state.borrow().started[index];
+            self.runtime.state.borrow_mut().current = id;
+            let fiber = self.fibers.get_mut(id.index()).and_then(Option::take);
+            if failed {
+                self.runtime
+                    .state
+                    .borrow_mut()
+                    .thread_mut(id)
+                    .forget_locals();
+            }
+            let Some(mut fiber) = fiber else { continue };
+            if !failed && fiber.resume() {
+                self.pool.recycle(fiber);
+            } else {
+                let mut state = self.runtime.state.borrow_mut();
+                state.stuck_unwinding += u32::from(state.thread(id).panicking);
+                drop(state);
+                self.pool.abandon(fiber);
+            }
+        }
+        self.runtime.state.borrow_mut().current = ThreadId::MAIN;
+        if failed {
+            self.runtime.leak_statics();
+        } else {
+            drop(catch_unwind(AssertUnwindSafe(|| {
+                self.runtime.drop_statics();
+            })));
+        }
+        replace_current(outer);
+    }
+
+    /// Lets a thread run to its next operation.
+    fn run(&mut self, id: ThreadId, begins: bool) {
+        if begins {
+            let fiber = self.start(id);
+            self.runtime.state.borrow_mut().thread_mut(id).guard = fiber.guard();
+            if self.fibers.len() <= id.index() {
+                self.fibers.resize_with(id.index() + 1, || None);
+            }
+            self.fibers[id.index()] = Some(fiber);
+        }
+        let Some(fiber) = &mut self.fibers[id.index()] else {
+            return;
+        };
+        let outer = replace_current(&raw const *self.runtime);
+        let ended = fiber.resume();
+        replace_current(outer);
+        if ended {
+            if let Some(fiber) = self.fibers[id.index()].take() {
+                self.pool.recycle(fiber);
+            }
+            self.runtime.state.borrow_mut().thread_mut(id).suspender = None;
+        }
+    }
+
+    fn start(&mut self, id: ThreadId) -> Fiber {
+        let runtime = &raw const *self.runtime;
+        let body = self.runtime.state.borrow_mut().thread_mut(id).body.take();
+        match body {
+            Some(body) => self.pool.start(runtime, move || run_thread(body)),
+            None => {
+                let main = self.body.clone();
+                self.pool
+                    .start(runtime, move || run_thread(move || run_main(&*main)))
+            }
+        }
+    }
+
+    fn compare(&mut self, made: Move) -> Result<(), Diverged> {
+        let state = self.runtime.state.borrow();
+        let deed = Deed {
+            made,
+            next: state
+                .thread(made.thread)
+                .next()
+                .map(|next| (next.operation, next.place)),
+        };
+        let index = self.deeds.len();
+        self.deeds.push(deed);
+        if !self.follows || state.failure.is_some() {
+            return Ok(());
+        }
+        match self.earlier.get(index) {
+            Some(earlier) if earlier.made == made => {
+                if earlier.does_as(&deed) {
+                    return Ok(());
+                }
+                let name = state.name_of(made.thread);
+                Err(Diverged {
+                    expected: earlier.describe(&name),
+                    found: deed.describe(&name),
+                })
+            }
+            _ => {
+                self.follows = false;
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Deed {
+    fn does_as(&self, other: &Self) -> bool {
+        match (self.next, other.next) {
+            (Some((one, here)), Some((two, there))) => {
+                discriminant(&one) == discriminant(&two)
+                    && (std::ptr::eq(here, there) || here == there)
+            }
+            (None, None) => true,
+            _ => false,
+        }
+    }
+
+    fn describe(&self, thread: &str) -> String {
+        match self.next {
+            Some((operation, place)) => format!("{thread} {} at {place}", operation.verb()),
+            None => format!("{thread} has ended"),
+        }
+    }
+}
+
+impl Execution for Program {
+    fn restart(&mut self) {
+        self.end();
+        std::mem::swap(&mut self.deeds, &mut self.earlier);
+        self.deeds.clear();
+        // If something was learned, it may well do something else.
+        self.follows = !std::mem::take(&mut self.wiser) && !self.runtime.state.borrow().learned;
+        self.finished = false;
+        let generation = GENERATIONS.fetch_add(1, Ordering::Relaxed);
+        self.runtime.state.borrow_mut().begin(generation);
+    }
+
+    fn threads(&self) -> &[ThreadId] {
+        // SAFETY: the list changes only in `restart` and `step`, which need the program exclusively, and no
+        // code under test runs otherwise.
+        unsafe { &(*self.runtime.state.as_ptr()).started }
+    }
+
+    fn status(&self, thread: ThreadId) -> Status {
+        let state = self.runtime.state.borrow();
+        if state.thread(thread).ended {
+            Status::Ended
+        } else if state.failure.is_none() && !state.impossible && state.can_move(thread).0 {
+            Status::Enabled
+        } else {
+            Status::Blocked
+        }
+    }
+
+    fn alternatives(&self, thread: ThreadId) -> u32 {
+        self.runtime.state.borrow().alternatives(thread)
+    }
+
+    fn location_count(&self) -> usize {
+        self.runtime.state.borrow().objects.location_count()
+    }
+
+    fn step(&mut self, next: Move, step: &mut Step) -> Result<(), Diverged> {
+        let id = next.thread;
+        let (runs_on, begins) = {
+            let mut state = self.runtime.state.borrow_mut();
+            let operation = state.thread(id).next().map(|next| next.operation);
+            let runs_on = state.make(id, next.choice, step);
+            (
+                runs_on && !matches!(operation, Some(Operation::End { .. })),
+                matches!(operation, Some(Operation::Begin)),
+            )
+        };
+        if runs_on {
+            self.run(id, begins);
+        }
+        {
+            let mut state = self.runtime.state.borrow_mut();
+            if let Some((location, value)) = state.corrected.take() {
+                for access in &mut step.accesses {
+                    if access.location == location {
+                        access.after = value;
+                    }
+                }
+            }
+            state.check_progress(id);
+        }
+        self.compare(next)
+    }
+
+    fn foresee(
+        &mut self,
+        trace: &Trace,
+        cut: &Cut,
+        thread: ThreadId,
+        number: u32,
+        step: &mut Step,
+    ) -> bool {
+        self.runtime
+            .state
+            .borrow()
+            .foresee(trace, cut, thread, number, step)
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// What runs on the fiber of a thread.
+fn run_thread(body: impl FnOnce()) {
+    let ended = catch_unwind(AssertUnwindSafe(body));
+    // Destructors of thread-locals may panic too, and make operations.
+    let locals = catch_unwind(AssertUnwindSafe(crate::thread::drop_locals));
+    let Some(runtime) = super::try_current() else {
+        return;
+    };
+    let mut state = runtime.state.borrow_mut();
+    if state.phase != Phase::Running {
+        return;
+    }
+    let id = state.current;
+    state.thread_mut(id).panicking = false;
+    if ended.is_err() || locals.is_err() {
+        state.note_panic(id);
+        if id == ThreadId::MAIN {
+            let failure = state.panic_failure();
+            state.fail(failure);
+            return;
+        }
+    }
+    let end = state.end_of(id);
+    let thread = state.thread_mut(id);
+    let place = thread.announced[0].place;
+    thread.announce(Operation::End { end }, place);
+}
+
+fn run_main(main: &dyn Fn()) {
+    main();
+}
+
+/// Where a thread runs, for the handler of stack overflows.
+pub(super) fn running_thread() -> Option<(&'static Runtime, ThreadId)> {
+    // SAFETY: see `try_current`.
+    let runtime = unsafe { fiber::current().as_ref() }?;
+    let current = runtime.state.try_borrow().ok()?.current;
+    Some((runtime, current))
+}
+
+/// Whether a payload is what unwinds threads whose execution is over.
+pub(crate) fn is_unwind(payload: &(dyn std::any::Any + Send)) -> bool {
+    payload.is::<Unwind>()
+}

@@ -1,0 +1,392 @@
+//! [`State`]: an execution under way.
+
+use raddle_schedule::{Access, Location, ThreadId};
+
+use super::clocks::{Clocks, Need};
+use super::counts::Counts;
+use super::effect::{Values, enabled};
+use super::failure::Failure;
+use super::objects::{Channel, Id, Kind, Known, Objects};
+use super::operation::Operation;
+use super::panics::Panic;
+use super::statics::Copies;
+use super::thread::{Announced, Body, Names, Thread};
+use super::{Place, here};
+
+/// What an execution is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    Running,
+    /// It is over or was given up: its threads unwind, and nothing that they do matters.
+    Teardown,
+}
+
+/// A step that was made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Made {
+    pub(crate) thread: ThreadId,
+    pub(crate) operation: Operation,
+    pub(crate) place: Place,
+    pub(crate) choice: u32,
+    pub(crate) result: u64,
+    /// Where its accesses begin.
+    pub(crate) first_access: usize,
+}
+
+/// An execution, and what its runtime knows from earlier ones.
+pub(crate) struct State {
+    /// What steps touch that are only possible because no thread can make another one.
+    pub(crate) rest: Location,
+    pub(crate) phase: Phase,
+    /// No other execution in this process has the same.
+    pub(crate) generation: u64,
+    pub(crate) current: ThreadId,
+    pub(crate) objects: Objects,
+    pub(super) threads: Vec<Thread>,
+    pub(crate) started: Vec<ThreadId>,
+    /// Who sleeps where, by thread.
+    pub(super) sleepers: Vec<(Location, ThreadId)>,
+    pub(crate) made: Vec<Made>,
+    pub(crate) accesses: Vec<Access>,
+    pub(crate) panics: Vec<Panic>,
+    pub(crate) failure: Option<Failure>,
+    /// Whether it cannot be gone on with, because it cannot be: something takes for ever that was not to take too
+    /// long.
+    pub(crate) impossible: bool,
+    /// How many steps in a row were a last resort and changed nothing.
+    pub(crate) idle: u32,
+    pub(crate) copies: Copies,
+    pub(crate) clocks: Clocks,
+    pub(crate) counts: Counts,
+    /// What the current thread did to the location of the step that it has just made, after it.
+    pub(crate) corrected: Option<(Location, u64)>,
+
+    names: Names,
+    pub(crate) settings: Settings,
+    /// The first operation with a weaker ordering than sequential consistency.
+    pub(crate) weak_ordering: Option<Place>,
+    /// Whether something was learned that should have been known from the beginning.
+    pub(crate) learned: bool,
+    /// How many fibers were left behind while they unwound.
+    pub(crate) stuck_unwinding: u32,
+}
+
+/// What can be set about executions.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Settings {
+    pub(crate) max_steps: usize,
+    pub(crate) spin_limit: u32,
+    pub(crate) timeouts: bool,
+    pub(crate) spurious_wakeups: u32,
+    pub(crate) weak_failures: bool,
+    pub(crate) leaks: bool,
+}
+
+/// An object was used where it cannot be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Misuse {
+    /// It belongs to another execution.
+    Stale(Kind),
+}
+
+impl Misuse {
+    pub(crate) fn panic(self) -> ! {
+        match self {
+            Self::Stale(kind) => panic!(
+                "raddle: this {} was used in an earlier execution already; create it inside \
+                 the closure that is checked, so that each execution has its own",
+                kind.word()
+            ),
+        }
+    }
+}
+
+impl Values for Objects {
+    fn value(&self, at: Location) -> u64 {
+        self.value(at)
+    }
+
+    fn channel(&self, number: u32) -> &Channel {
+        &self.channels[number as usize]
+    }
+
+    fn group(&self, number: u32) -> &[Location] {
+        &self.groups[number as usize]
+    }
+}
+
+impl State {
+    pub(crate) fn new(settings: Settings) -> Self {
+        Self {
+            phase: Phase::Teardown,
+            generation: 0,
+            current: ThreadId::MAIN,
+            objects: Objects::default(),
+            threads: Vec::new(),
+            started: Vec::new(),
+            sleepers: Vec::new(),
+            made: Vec::new(),
+            accesses: Vec::new(),
+            panics: Vec::new(),
+            failure: None,
+            impossible: false,
+            idle: 0,
+            copies: Copies::default(),
+            clocks: Clocks::default(),
+            counts: Counts::default(),
+            corrected: None,
+            rest: Location(0),
+            names: Names::default(),
+            settings,
+            weak_ordering: None,
+            learned: false,
+            stuck_unwinding: 0,
+        }
+    }
+
+    /// Begins an execution: the main thread is about to begin.
+    pub(crate) fn begin(&mut self, generation: u64) {
+        self.phase = Phase::Running;
+        self.generation = generation;
+        self.current = ThreadId::MAIN;
+        self.objects.clear();
+        self.rest = self.objects.add(Kind::Rest, 0);
+        for index in 0..self.started.len() {
+            let thread = self.started[index];
+            self.threads[thread.index()].reset();
+        }
+        self.started.clear();
+        self.sleepers.clear();
+        self.made.clear();
+        self.accesses.clear();
+        self.panics.clear();
+        self.failure = None;
+        self.impossible = false;
+        self.idle = 0;
+        self.corrected = None;
+        self.clocks.begin();
+        self.counts.begin();
+        self.prepare(ThreadId::MAIN);
+        self.start(ThreadId::MAIN, here(), None);
+    }
+
+    pub(crate) fn thread(&self, id: ThreadId) -> &Thread {
+        &self.threads[id.index()]
+    }
+
+    pub(crate) fn thread_mut(&mut self, id: ThreadId) -> &mut Thread {
+        &mut self.threads[id.index()]
+    }
+
+    /// Makes a thread that is not started yet.
+    fn prepare(&mut self, id: ThreadId) {
+        if self.threads.len() <= id.index() {
+            self.threads.resize_with(id.index() + 1, Thread::default);
+        }
+        let end = self.objects.add(Kind::End, 0);
+        let thread = &mut self.threads[id.index()];
+        thread.reset();
+        thread.end = Some(end);
+    }
+
+    /// Gives the current thread's next child its id.
+    pub(crate) fn new_child(&mut self) -> ThreadId {
+        let parent = self.current;
+        let thread = self.thread_mut(parent);
+        let child = thread.children;
+        thread.children += 1;
+        let id = self.names.of_child(parent, child);
+        self.prepare(id);
+        id
+    }
+
+    pub(super) fn start(&mut self, id: ThreadId, place: Place, by: Option<(ThreadId, u32)>) {
+        self.started.push(id);
+        self.clocks.start(id, by.map(|by| by.0));
+        let thread = self.thread_mut(id);
+        thread.started = true;
+        thread.announce(Operation::Begin, place);
+        if let Some(announced) = thread.announced.last_mut() {
+            announced.woken_by = by;
+        }
+    }
+
+    /// What the threads would have run that never did.
+    pub(crate) fn take_bodies(&mut self) -> Vec<Body> {
+        self.threads
+            .iter_mut()
+            .filter_map(|thread| thread.body.take())
+            .collect()
+    }
+
+    /// The location of an object, which is a new one if it has none yet.
+    pub(crate) fn locate(
+        &mut self,
+        id: &Id,
+        kind: Kind,
+        value: impl FnOnce() -> u64,
+    ) -> Result<Location, Misuse> {
+        match id.number(self.generation) {
+            Known::Number(number) => Ok(Location(number)),
+            Known::New => {
+                let location = self.objects.add(kind, value());
+                id.set(self.generation, location.0);
+                Ok(location)
+            }
+            // An object that outlives its execution may still be dropped.
+            Known::Stale if self.phase != Phase::Running => Ok(self.objects.add(kind, value())),
+            Known::Stale => Err(Misuse::Stale(kind)),
+        }
+    }
+
+    /// The number of a channel, which is a new one if it has none yet.
+    pub(crate) fn locate_channel(&mut self, id: &Id, capacity: Option<u32>) -> Result<u32, Misuse> {
+        match id.number(self.generation) {
+            Known::Number(number) => Ok(number),
+            Known::New => {
+                let number = self.objects.add_channel(capacity);
+                id.set(self.generation, number);
+                Ok(number)
+            }
+            Known::Stale if self.phase != Phase::Running => Ok(self.objects.add_channel(capacity)),
+            Known::Stale => Err(Misuse::Stale(Kind::Channel)),
+        }
+    }
+
+    /// A cell is accessed. Returns the race that this is.
+    pub(crate) fn touch_cell(
+        &mut self,
+        id: &Id,
+        writes: bool,
+        place: Place,
+    ) -> Result<Option<Failure>, Misuse> {
+        match self.clocks.need() {
+            Need::Known => {}
+            Need::Learned => {
+                self.learned = true;
+                return Ok(None);
+            }
+            Need::Late => return Ok(None),
+        }
+        let cell = match id.number(self.generation) {
+            Known::Number(number) => number,
+            Known::New => {
+                let number = self.clocks.add_cell();
+                id.set(self.generation, number);
+                number
+            }
+            Known::Stale => return Err(Misuse::Stale(Kind::Cell)),
+        };
+        let racing = self.clocks.touch(cell, self.current, writes, place);
+        Ok(racing.map(|earlier| self.race(&earlier, writes, place)))
+    }
+
+    /// The number of the message that was sent last.
+    pub(crate) fn last_message(&self, channel: u32) -> u32 {
+        let sent = self
+            .objects
+            .value(self.objects.channels[channel as usize].tail);
+        u32::try_from(sent.saturating_sub(1)).expect("too many messages")
+    }
+
+    /// The value of an object now, if it was used.
+    pub(crate) fn peek(&self, id: &Id) -> Option<u64> {
+        match id.number(self.generation) {
+            Known::Number(number) => Some(self.objects.value(Location(number))),
+            Known::New | Known::Stale => None,
+        }
+    }
+
+    /// The end of a thread.
+    pub(crate) fn end_of(&self, id: ThreadId) -> Location {
+        self.thread(id)
+            .end
+            .expect("a thread has its end from its beginning")
+    }
+
+    /// The token for parking of a thread.
+    pub(crate) fn token_of(&mut self, id: ThreadId) -> Location {
+        match self.thread(id).token {
+            Some(token) => token,
+            None => {
+                let token = self.objects.add(Kind::Token, 0);
+                self.thread_mut(id).token = Some(token);
+                token
+            }
+        }
+    }
+
+    /// Whether the next operation of a thread is possible, spinning aside.
+    fn ready(&self, thread: &Thread, next: &Announced) -> bool {
+        !thread.asleep && enabled(&next.operation, &self.objects)
+    }
+
+    /// Whether what a spinning thread watches is still the same.
+    pub(super) fn in_vain(&self, thread: &Thread, next: &Announced) -> bool {
+        next.spins
+            && thread
+                .watched(next)
+                .iter()
+                .all(|&(at, seen)| self.objects.value(at) == seen)
+    }
+
+    /// Whether a thread can make its next step, and whether it can do so only because no
+    /// other thread can make one.
+    pub(crate) fn can_move(&self, id: ThreadId) -> (bool, bool) {
+        let thread = self.thread(id);
+        let Some(next) = thread.next() else {
+            return (false, false);
+        };
+        if !self.ready(thread, next) {
+            (false, false)
+        } else if self.in_vain(thread, next) {
+            (!self.someone_can_move(), true)
+        } else {
+            (true, false)
+        }
+    }
+
+    /// How many alternatives the next step of a thread has.
+    pub(crate) fn alternatives(&self, id: ThreadId) -> u32 {
+        self.thread(id).next().map_or(1, |next| {
+            super::effect::effect(&next.operation, &self.objects, &mut |_| ()).alternatives
+        })
+    }
+
+    fn someone_can_move(&self) -> bool {
+        self.started.iter().any(|&id| {
+            let thread = self.thread(id);
+            !thread.ended
+                && thread
+                    .next()
+                    .is_some_and(|next| self.ready(thread, next) && !self.in_vain(thread, next))
+        })
+    }
+
+    /// Whether a thread waits that would long have given up. Another execution, in which it does, is the real one.
+    pub(crate) fn waits_too_long(&self) -> bool {
+        self.started.iter().any(|&id| {
+            let thread = self.thread(id);
+            // Who was notified may wait for the mutex as long as that takes.
+            let notified = || {
+                let next = thread.next();
+                !thread.asleep
+                    && next.is_some_and(|next| matches!(next.operation, Operation::Lock { .. }))
+            };
+            thread.waits_in_time && !thread.ended && !notified()
+        })
+    }
+
+    pub(crate) fn others_are_panicking(&self) -> bool {
+        self.stuck_unwinding > 0
+            || self
+                .started
+                .iter()
+                .any(|&id| id != self.current && self.thread(id).panicking)
+    }
+
+    /// Ends the execution with a failure, unless it has one already.
+    pub(crate) fn fail(&mut self, failure: Failure) {
+        self.failure.get_or_insert(failure);
+    }
+}

@@ -1,0 +1,193 @@
+//! What the runtime knows of a thread.
+
+use std::any::Any;
+use std::collections::HashMap;
+
+use raddle_schedule::{Location, ThreadId};
+
+use super::Place;
+use super::counts::Counted;
+use super::fiber::Suspender;
+use super::operation::Operation;
+
+/// An operation that a thread made or is about to make.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Announced {
+    pub(crate) operation: Operation,
+    pub(crate) place: Place,
+    /// Whether the thread spins: it waits until one of the values in its `watches`, from the
+    /// first of these to the second, is another.
+    pub(crate) spins: bool,
+    pub(crate) watch: (u32, u32),
+    /// The step that woke or started the thread: who made it, and which number it had.
+    pub(crate) woken_by: Option<(ThreadId, u32)>,
+}
+
+/// A place at which a thread said that it spins.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mark {
+    pub(crate) place: Place,
+    /// How much the thread had touched then.
+    pub(crate) touched: usize,
+    /// Where the operation before it was.
+    pub(crate) last: Option<Place>,
+}
+
+/// What runs as a thread.
+pub(crate) type Body = Box<dyn FnOnce()>;
+
+/// A thread of an execution. All of its memory is kept for the next one.
+#[derive(Default)]
+pub(crate) struct Thread {
+    pub(crate) name: Option<String>,
+    /// Whether it was started in this execution.
+    pub(crate) started: bool,
+    pub(crate) ended: bool,
+    /// Whether it sleeps: its next operation has to wait until another thread wakes it.
+    pub(crate) asleep: bool,
+    /// Everything it made in this execution, and the operation it will make next.
+    pub(crate) announced: Vec<Announced>,
+    /// How many steps it has made.
+    pub(crate) steps: u32,
+    /// What its last operation gave.
+    pub(crate) result: u64,
+    /// Every location it touched, with the value it left.
+    pub(crate) touched: Vec<(Location, u64)>,
+    pub(crate) watches: Vec<(Location, u64)>,
+    pub(crate) marks: Vec<Mark>,
+    /// Whether its next operation spins, watching what was added to `watches`.
+    pub(crate) spin_next: Option<u32>,
+    /// Whether something was changed under the lock that it gives back.
+    pub(crate) changed_under_lock: bool,
+    pub(crate) children: u32,
+    /// Its end, as a location.
+    pub(crate) end: Option<Location>,
+    /// Its token for parking.
+    pub(crate) token: Option<Location>,
+    pub(crate) body: Option<Body>,
+    pub(crate) suspender: Option<Suspender>,
+    /// The addresses below its stack that nobody may touch.
+    pub(crate) guard: std::ops::Range<usize>,
+    /// The locks that it holds, and where it took them.
+    pub(crate) held: Vec<(Location, Place)>,
+    /// Its thread-local values, by the address of their key.
+    pub(crate) locals: HashMap<usize, Local>,
+    pub(crate) local_order: Vec<usize>,
+    /// Whether a panic unwinds it.
+    pub(crate) panicking: bool,
+    /// The number of its panic, if one ended it.
+    pub(crate) panicked: Option<usize>,
+    /// Whether another thread has seen how it ended.
+    pub(crate) joined: bool,
+    /// Whether it waits for something that may take too long, in an execution in which it does not.
+    pub(crate) waits_in_time: bool,
+    /// How often it was woken for no reason.
+    pub(crate) spurious: u32,
+    /// The counted allocations whose content it is dropping.
+    pub(crate) dropping: Vec<Counted>,
+    /// How many operations it made while it was torn down.
+    pub(crate) operations_in_teardown: u32,
+}
+
+/// A thread-local value.
+pub(crate) enum Local {
+    Alive(Box<dyn Any>),
+    /// Its destructor has run or is running.
+    Destroyed,
+}
+
+impl Thread {
+    /// Makes it a thread that was not started.
+    pub(crate) fn reset(&mut self) {
+        self.name = None;
+        self.started = false;
+        self.ended = false;
+        self.asleep = false;
+        self.announced.clear();
+        self.steps = 0;
+        self.result = 0;
+        self.touched.clear();
+        self.watches.clear();
+        self.marks.clear();
+        self.spin_next = None;
+        self.changed_under_lock = false;
+        self.children = 0;
+        self.end = None;
+        self.token = None;
+        self.suspender = None;
+        self.guard = 0..0;
+        self.held.clear();
+        self.local_order.clear();
+        self.panicking = false;
+        self.panicked = None;
+        self.joined = false;
+        self.waits_in_time = false;
+        self.spurious = 0;
+        self.dropping.clear();
+        self.operations_in_teardown = 0;
+    }
+
+    /// Leaks its thread-local values.
+    pub(crate) fn forget_locals(&mut self) {
+        std::mem::forget(std::mem::take(&mut self.locals));
+    }
+
+    /// Its next operation.
+    pub(crate) fn next(&self) -> Option<&Announced> {
+        self.announced.get(self.steps as usize)
+    }
+
+    pub(crate) fn announce(&mut self, mut operation: Operation, place: Place) {
+        let end = u32::try_from(self.watches.len()).expect("too many watched locations");
+        let start = match &mut operation {
+            // Who spins while it holds a lock keeps others from what it waits for; it waits after giving it back.
+            Operation::Unlock { unused, .. } | Operation::WriteUnlock { unused, .. }
+                if self.spin_next.is_some() =>
+            {
+                *unused = !self.changed_under_lock;
+                None
+            }
+            Operation::ReadUnlock { .. } => None,
+            _ => self.spin_next.take(),
+        };
+        self.announced.push(Announced {
+            operation,
+            place,
+            spins: start.is_some(),
+            watch: (start.unwrap_or(end), end),
+            woken_by: None,
+        });
+    }
+
+    pub(crate) fn watched(&self, announced: &Announced) -> &[(Location, u64)] {
+        &self.watches[announced.watch.0 as usize..announced.watch.1 as usize]
+    }
+
+    pub(crate) fn remember_lock(&mut self, lock: Location, place: Place) {
+        self.held.push((lock, place));
+    }
+
+    pub(crate) fn forget_lock(&mut self, lock: Location) {
+        if let Some(index) = self.held.iter().rposition(|held| held.0 == lock) {
+            self.held.remove(index);
+        }
+    }
+}
+
+/// Names threads so that a thread has the same number in all executions: by its parent, and
+/// how many threads that had started before.
+#[derive(Debug, Default)]
+pub(crate) struct Names {
+    numbers: HashMap<(ThreadId, u32), ThreadId>,
+}
+
+impl Names {
+    pub(crate) fn of_child(&mut self, parent: ThreadId, child: u32) -> ThreadId {
+        // 0 is the main thread.
+        let next = u32::try_from(self.numbers.len() + 1).expect("too many threads");
+        *self
+            .numbers
+            .entry((parent, child))
+            .or_insert(ThreadId(next))
+    }
+}

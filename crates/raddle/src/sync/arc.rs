@@ -1,0 +1,378 @@
+//! [`Arc`].
+
+use std::mem::ManuallyDrop;
+use std::pin::Pin;
+use std::sync as std_sync;
+
+use super::Weak;
+use crate::rt::operation::{Operation, Update, Width, count};
+use crate::rt::{self, Counted, Place, State, here};
+
+/// A counted reference: as `std::sync::Arc`.
+///
+/// It is a failure if one is still alive at the end of an execution (see `Checker::leaks`). One that was made
+/// outside of a check behaves as that of the standard library.
+///
+/// It does not turn into an `Arc<dyn Trait>` by itself, as only that of the standard library can; let that one do
+/// it first:
+///
+/// ```
+/// raddle::check(|| {
+///     let shown: std::sync::Arc<dyn std::fmt::Display + Send + Sync> = std::sync::Arc::new(5);
+///     let shown = raddle::sync::Arc::from_std(shown);
+///     assert_eq!(shown.to_string(), "5");
+/// });
+/// ```
+pub struct Arc<T: ?Sized> {
+    pub(super) inner: ManuallyDrop<std_sync::Arc<T>>,
+    /// None outside of a check.
+    pub(super) counted: Option<Counted>,
+    /// Where it was made: destructors have no place of their own.
+    pub(super) made: Place,
+}
+
+/// Looks at the state of something that is counted, if there is an execution that it belongs to.
+pub(super) fn with_count<R>(
+    counted: Option<Counted>,
+    look: impl FnOnce(&mut State, Counted) -> Option<R>,
+) -> Option<R> {
+    let counted = counted?;
+    rt::try_current()?;
+    rt::with(|state| look(state, counted))
+}
+
+/// Changes a count, if changing it is a step.
+pub(super) fn add(counted: Option<Counted>, place: Place, amount: u64) {
+    if let Some(at) = with_count(counted, |state, counted| state.count_of(counted)) {
+        rt::perform_at(place, |_| Ok(Operation::Count { at, add: amount }));
+    }
+}
+
+/// Looks at a count: from now on, changing it is a step.
+#[track_caller]
+pub(super) fn observe(counted: Option<Counted>) {
+    if let Some(at) = with_count(counted, State::count_matters) {
+        rt::perform(|_| {
+            Ok(Operation::Load {
+                at,
+                order: std_sync::atomic::Ordering::Relaxed,
+            })
+        });
+    }
+}
+
+#[track_caller]
+fn new_count(strong: u64) -> Option<Counted> {
+    let place = here();
+    rt::try_current().map(|_| rt::with(|state| state.add_counted(place, strong)))
+}
+
+/// While the content is dropped, operations are remembered to have been made by that.
+struct Dropping;
+
+impl Dropping {
+    fn begin(counted: Option<Counted>) -> Option<Self> {
+        with_count(counted, |state, counted| {
+            state.remove_counted(counted);
+            let current = state.current;
+            state.thread_mut(current).dropping.push(counted);
+            Some(Self)
+        })
+    }
+}
+
+impl Drop for Dropping {
+    fn drop(&mut self) {
+        rt::with(|state| {
+            let current = state.current;
+            state.thread_mut(current).dropping.pop();
+        });
+    }
+}
+
+impl<T> Arc<T> {
+    /// A reference to a new value.
+    #[track_caller]
+    pub fn new(value: T) -> Self {
+        Self::from_std(std_sync::Arc::new(value))
+    }
+
+    /// The same, in a way that never moves.
+    #[track_caller]
+    pub fn pin(value: T) -> Pin<Self> {
+        // SAFETY: what an `Arc` refers to does not move.
+        unsafe { Pin::new_unchecked(Self::new(value)) }
+    }
+
+    /// A reference to a new value that has a weak one to itself.
+    #[track_caller]
+    pub fn new_cyclic<F>(make: F) -> Self
+    where
+        F: FnOnce(&Weak<T>) -> T,
+    {
+        let made = here();
+        let counted = new_count(0);
+        let inner = std_sync::Arc::new_cyclic(|weak| {
+            let weak = Weak {
+                inner: ManuallyDrop::new(weak.clone()),
+                counted,
+                made,
+            };
+            let value = make(&weak);
+            // It was made without counting it.
+            weak.drop_uncounted();
+            value
+        });
+        add(counted, made, 1);
+        Self {
+            inner: ManuallyDrop::new(inner),
+            counted,
+            made,
+        }
+    }
+
+    /// The value, if this is the only reference.
+    ///
+    /// # Errors
+    ///
+    /// If it is not.
+    #[track_caller]
+    pub fn try_unwrap(this: Self) -> Result<T, Self> {
+        take_only(this.counted);
+        let (inner, counted, made) = this.into_parts();
+        let last = std_sync::Arc::strong_count(&inner) == 1;
+        drop_reference(counted, last);
+        std_sync::Arc::try_unwrap(inner)
+            .inspect(|_| removed(counted))
+            .map_err(|inner| Self {
+                inner: ManuallyDrop::new(inner),
+                counted,
+                made,
+            })
+    }
+
+    /// The value, if this was the last reference.
+    #[track_caller]
+    pub fn into_inner(this: Self) -> Option<T> {
+        if let Some(at) = with_count(this.counted, State::count_matters) {
+            rt::perform(|_| {
+                Ok(Operation::Update {
+                    at,
+                    update: Update::Sub(Width(64)),
+                    operand: 1,
+                    order: std_sync::atomic::Ordering::AcqRel,
+                })
+            });
+        }
+        let (inner, counted, _) = this.into_parts();
+        drop_reference(counted, std_sync::Arc::strong_count(&inner) == 1);
+        std_sync::Arc::into_inner(inner).inspect(|_| removed(counted))
+    }
+
+    /// The value, or a copy of it if this is not the only reference.
+    #[track_caller]
+    pub fn unwrap_or_clone(this: Self) -> T
+    where
+        T: Clone,
+    {
+        Self::try_unwrap(this).unwrap_or_else(|this| (*this).clone())
+    }
+}
+
+#[track_caller]
+fn take_only(counted: Option<Counted>) {
+    if let Some(count) = with_count(counted, State::count_matters) {
+        rt::perform(|_| Ok(Operation::TakeOnly { count }));
+    }
+}
+
+fn drop_reference(counted: Option<Counted>, last: bool) {
+    with_count(counted, |state, counted| {
+        state.drop_reference(counted, last);
+        Some(())
+    });
+}
+
+fn removed(counted: Option<Counted>) {
+    with_count(counted, |state, counted| {
+        state.remove_counted(counted);
+        Some(())
+    });
+}
+
+impl<T: ?Sized> Arc<T> {
+    /// Makes one of that of the standard library. If there are several of those for one value, each becomes one that is
+    /// counted by itself.
+    #[track_caller]
+    pub fn from_std(inner: std_sync::Arc<T>) -> Self {
+        Self {
+            inner: ManuallyDrop::new(inner),
+            counted: new_count(1),
+            made: here(),
+        }
+    }
+
+    fn into_parts(self) -> (std_sync::Arc<T>, Option<Counted>, Place) {
+        let mut this = ManuallyDrop::new(self);
+        // SAFETY: `this` is not used again.
+        let inner = unsafe { ManuallyDrop::take(&mut this.inner) };
+        (inner, this.counted, this.made)
+    }
+
+    /// How many references there are.
+    #[must_use]
+    #[track_caller]
+    pub fn strong_count(this: &Self) -> usize {
+        observe(this.counted);
+        std_sync::Arc::strong_count(&this.inner)
+    }
+
+    /// How many weak references there are.
+    #[must_use]
+    #[track_caller]
+    pub fn weak_count(this: &Self) -> usize {
+        observe(this.counted);
+        std_sync::Arc::weak_count(&this.inner)
+    }
+
+    /// The value, if this is the only reference.
+    #[track_caller]
+    pub fn get_mut(this: &mut Self) -> Option<&mut T> {
+        observe(this.counted);
+        std_sync::Arc::get_mut(&mut this.inner)
+    }
+
+    /// The value, of which this becomes the only reference.
+    #[track_caller]
+    pub fn make_mut(this: &mut Self) -> &mut T
+    where
+        T: Clone,
+    {
+        if Self::strong_count(this) != 1 {
+            *this = Self::new((**this).clone());
+        }
+        std_sync::Arc::make_mut(&mut this.inner)
+    }
+
+    /// A weak reference.
+    #[must_use]
+    #[track_caller]
+    pub fn downgrade(this: &Self) -> Weak<T> {
+        add(this.counted, here(), count::WEAK);
+        Weak {
+            inner: ManuallyDrop::new(std_sync::Arc::downgrade(&this.inner)),
+            counted: this.counted,
+            made: this.made,
+        }
+    }
+
+    /// Whether two refer to the same.
+    #[must_use]
+    pub fn ptr_eq(this: &Self, other: &Self) -> bool {
+        std_sync::Arc::ptr_eq(&this.inner, &other.inner)
+    }
+
+    /// Where the value is.
+    #[must_use]
+    pub fn as_ptr(this: &Self) -> *const T {
+        std_sync::Arc::as_ptr(&this.inner)
+    }
+
+    /// Turns it into a pointer.
+    #[must_use]
+    pub fn into_raw(this: Self) -> *const T {
+        let (inner, counted, _) = this.into_parts();
+        let pointer = std_sync::Arc::into_raw(inner);
+        with_count(counted, |state, counted| {
+            state.remember_raw(pointer.cast::<()>().addr(), counted);
+            Some(())
+        });
+        pointer
+    }
+
+    /// Turns a pointer back.
+    ///
+    /// # Safety
+    ///
+    /// It must come from [`into_raw`](Self::into_raw), which it undoes.
+    #[track_caller]
+    pub unsafe fn from_raw(pointer: *const T) -> Self {
+        // SAFETY: the caller promises it.
+        let inner = unsafe { std_sync::Arc::from_raw(pointer) };
+        let address = pointer.cast::<()>().addr();
+        let counted = rt::try_current().and_then(|_| rt::with(|state| state.recall_raw(address)));
+        Self {
+            inner: ManuallyDrop::new(inner),
+            counted,
+            made: here(),
+        }
+    }
+
+    /// Adds a reference to what a pointer refers to.
+    ///
+    /// # Safety
+    ///
+    /// It must come from [`into_raw`](Self::into_raw), and the reference must be alive.
+    #[track_caller]
+    pub unsafe fn increment_strong_count(pointer: *const T) {
+        // SAFETY: the caller promises it; the reference is only borrowed.
+        let this = ManuallyDrop::new(unsafe { Self::from_raw(pointer) });
+        std::mem::forget((*this).clone());
+    }
+
+    /// Drops a reference to what a pointer refers to.
+    ///
+    /// # Safety
+    ///
+    /// It must come from [`into_raw`](Self::into_raw), and the reference must be alive.
+    #[track_caller]
+    pub unsafe fn decrement_strong_count(pointer: *const T) {
+        // SAFETY: the caller promises it.
+        drop(unsafe { Self::from_raw(pointer) });
+    }
+}
+
+impl<T: ?Sized> Clone for Arc<T> {
+    #[track_caller]
+    fn clone(&self) -> Self {
+        add(self.counted, here(), 1);
+        Self {
+            inner: self.inner.clone(),
+            counted: self.counted,
+            made: self.made,
+        }
+    }
+}
+
+impl<T: ?Sized> Drop for Arc<T> {
+    fn drop(&mut self) {
+        let count = with_count(self.counted, |state, counted| state.count_to_drop(counted));
+        if let Some((at, ordered)) = count {
+            rt::perform_at(self.made, |_| {
+                Ok(if ordered {
+                    Operation::Update {
+                        at,
+                        update: Update::Sub(Width(64)),
+                        operand: 1,
+                        order: std_sync::atomic::Ordering::AcqRel,
+                    }
+                } else {
+                    Operation::Count {
+                        at,
+                        add: 1u64.wrapping_neg(),
+                    }
+                })
+            });
+        }
+        // Others may have dropped theirs until now.
+        let last = std_sync::Arc::strong_count(&self.inner) == 1;
+        drop_reference(self.counted, last);
+        let _dropping = if last {
+            Dropping::begin(self.counted)
+        } else {
+            None
+        };
+        // SAFETY: it is not used again.
+        unsafe { ManuallyDrop::drop(&mut self.inner) };
+    }
+}

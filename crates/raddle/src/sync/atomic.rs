@@ -1,0 +1,432 @@
+//! Atomics: as `std::sync::atomic`.
+//!
+//! They are run as sequentially consistent. The orderings that are asked for decide what they
+//! synchronise: see [`cell`](crate::cell).
+
+use std::cell::UnsafeCell;
+use std::fmt;
+use std::panic::RefUnwindSafe;
+
+pub use std::sync::atomic::{Ordering, compiler_fence};
+
+use raddle_schedule::Location;
+
+use crate::rt::operation::{Operation, Reason, Update, Width};
+use crate::rt::{self, Home, Id, Kind, Misuse, Place, State, here, home};
+
+/// A fence: as `std::sync::atomic::fence`. It is no step, since all atomics are sequentially
+/// consistent; it orders accesses to [cells](crate::cell).
+///
+/// # Panics
+///
+/// If the ordering is `Relaxed`.
+#[track_caller]
+pub fn fence(order: Ordering) {
+    assert!(
+        order != Ordering::Relaxed,
+        "there is no such thing as a relaxed fence"
+    );
+    rt::with(|state| {
+        let current = state.current;
+        state.clocks.fence(current, order);
+    });
+}
+
+/// What all atomics have in common: 64 bits that the runtime keeps.
+struct Word<'a> {
+    id: &'a Id,
+    initial: u64,
+}
+
+impl Word<'_> {
+    fn locate(&self, state: &mut State, order: Ordering, place: Place) -> Result<Location, Misuse> {
+        if order != Ordering::SeqCst {
+            state.weak_ordering.get_or_insert(place);
+        }
+        state.locate(self.id, Kind::Atomic, || self.initial)
+    }
+
+    #[track_caller]
+    fn load(&self, order: Ordering) -> u64 {
+        match order {
+            Ordering::Release => panic!("there is no such thing as a release load"),
+            Ordering::AcqRel => panic!("there is no such thing as an acquire-release load"),
+            _ => {}
+        }
+        let place = here();
+        rt::perform_at(place, |state| {
+            let at = self.locate(state, order, place)?;
+            Ok(Operation::Load { at, order })
+        })
+    }
+
+    #[track_caller]
+    fn store(&self, value: u64, order: Ordering) {
+        match order {
+            Ordering::Acquire => panic!("there is no such thing as an acquire store"),
+            Ordering::AcqRel => panic!("there is no such thing as an acquire-release store"),
+            _ => {}
+        }
+        let place = here();
+        rt::perform_at(place, |state| {
+            let at = self.locate(state, order, place)?;
+            Ok(Operation::Store { at, value, order })
+        });
+    }
+
+    #[track_caller]
+    fn update(&self, update: Update, operand: u64, order: Ordering) -> u64 {
+        let place = here();
+        rt::perform_at(place, |state| {
+            let at = self.locate(state, order, place)?;
+            Ok(Operation::Update {
+                at,
+                update,
+                operand,
+                order,
+            })
+        })
+    }
+
+    #[track_caller]
+    fn compare_exchange(
+        &self,
+        expected: u64,
+        new: u64,
+        success: Ordering,
+        failure: Ordering,
+    ) -> Result<u64, u64> {
+        match failure {
+            Ordering::Release => panic!("there is no such thing as a release failure ordering"),
+            Ordering::AcqRel => {
+                panic!("there is no such thing as an acquire-release failure ordering")
+            }
+            _ => {}
+        }
+        let place = here();
+        let old = rt::perform_at(place, |state| {
+            let at = self.locate(state, success, place)?;
+            Ok(Operation::CompareExchange {
+                at,
+                expected,
+                new,
+                success,
+                failure,
+            })
+        });
+        if old == expected { Ok(old) } else { Err(old) }
+    }
+
+    #[track_caller]
+    fn compare_exchange_weak(
+        &self,
+        expected: u64,
+        new: u64,
+        success: Ordering,
+        failure: Ordering,
+    ) -> Result<u64, u64> {
+        let fails = rt::with(|state| state.settings.weak_failures)
+            && rt::perform(|_| {
+                Ok(Operation::Choose {
+                    alternatives: 2,
+                    reason: Reason::WeakFailure,
+                })
+            }) == 1;
+        if fails {
+            return Err(self.load(failure));
+        }
+        self.compare_exchange(expected, new, success, failure)
+    }
+
+    /// The value now, without a step.
+    fn peek(&self) -> u64 {
+        let known = rt::try_current().and_then(|_| rt::with(|state| state.peek(self.id)));
+        known.unwrap_or(self.initial)
+    }
+}
+
+macro_rules! common {
+    ($name:ident $(<$parameter:ident>)?, $type:ty, $bits:expr, $value:expr) => {
+        // SAFETY: the runtime keeps the value; what is inside is read at the first use and written by who has it
+        // exclusively.
+        unsafe impl$(<$parameter>)? Sync for $name$(<$parameter>)? {}
+        // SAFETY: it is only a value.
+        unsafe impl$(<$parameter>)? Send for $name$(<$parameter>)? {}
+        impl$(<$parameter>)? RefUnwindSafe for $name$(<$parameter>)? {}
+
+        // SAFETY: it consists of plain values.
+        unsafe impl$(<$parameter>)? Home for $name$(<$parameter>)? {
+            fn id(&self) -> &Id {
+                &self.id
+            }
+        }
+
+        impl$(<$parameter>)? $name$(<$parameter>)? {
+            /// An atomic with this value.
+            pub const fn new(value: $type) -> Self {
+                Self {
+                    id: Id::new(),
+                    value: UnsafeCell::new(value),
+                }
+            }
+
+            fn word(&self) -> Word<'_> {
+                let this = home(self);
+                Word {
+                    id: &this.id,
+                    // SAFETY: it is written by who has it exclusively only.
+                    initial: $bits(unsafe { *this.value.get() }),
+                }
+            }
+
+            /// Reads it.
+            #[track_caller]
+            pub fn load(&self, order: Ordering) -> $type {
+                $value(self.word().load(order))
+            }
+
+            /// Writes it.
+            #[track_caller]
+            pub fn store(&self, value: $type, order: Ordering) {
+                self.word().store($bits(value), order);
+            }
+
+            /// Writes it, and returns what was there.
+            #[track_caller]
+            pub fn swap(&self, value: $type, order: Ordering) -> $type {
+                $value(self.word().update(Update::Swap, $bits(value), order))
+            }
+
+            /// Writes it if it has the value `current`.
+            ///
+            /// # Errors
+            ///
+            /// If it has another value.
+            #[track_caller]
+            pub fn compare_exchange(
+                &self,
+                current: $type,
+                new: $type,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<$type, $type> {
+                self.word()
+                    .compare_exchange($bits(current), $bits(new), success, failure)
+                    .map($value)
+                    .map_err($value)
+            }
+
+            /// The same, but may fail for no reason: see `Checker::weak_failures`.
+            ///
+            /// # Errors
+            ///
+            /// If it has another value, or for no reason.
+            #[track_caller]
+            pub fn compare_exchange_weak(
+                &self,
+                current: $type,
+                new: $type,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<$type, $type> {
+                self.word()
+                    .compare_exchange_weak($bits(current), $bits(new), success, failure)
+                    .map($value)
+                    .map_err($value)
+            }
+
+            /// Changes it by a function, again and again until nobody comes in between.
+            ///
+            /// # Errors
+            ///
+            /// If the function returns `None`.
+            #[track_caller]
+            pub fn fetch_update<F>(
+                &self,
+                set_order: Ordering,
+                fetch_order: Ordering,
+                mut f: F,
+            ) -> Result<$type, $type>
+            where
+                F: FnMut($type) -> Option<$type>,
+            {
+                let mut current = self.load(fetch_order);
+                while let Some(new) = f(current) {
+                    match self.compare_exchange_weak(current, new, set_order, fetch_order) {
+                        Ok(old) => return Ok(old),
+                        Err(now) => current = now,
+                    }
+                }
+                Err(current)
+            }
+
+            /// The value: nobody else has it.
+            pub fn get_mut(&mut self) -> &mut $type {
+                let value = self.word().peek();
+                // What comes next is another location, with another first value.
+                self.id.forget();
+                let inside = self.value.get_mut();
+                *inside = $value(value);
+                inside
+            }
+
+            /// The value.
+            pub fn into_inner(self) -> $type {
+                $value(self.word().peek())
+            }
+
+            /// A pointer to the value. What is done with it is not seen.
+            pub const fn as_ptr(&self) -> *mut $type {
+                self.value.get()
+            }
+        }
+
+        impl$(<$parameter>)? From<$type> for $name$(<$parameter>)? {
+            fn from(value: $type) -> Self {
+                Self::new(value)
+            }
+        }
+
+        impl$(<$parameter>)? fmt::Debug for $name$(<$parameter>)? {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Debug::fmt(&$value(self.word().peek()), f)
+            }
+        }
+    };
+}
+
+macro_rules! fetch {
+    ($type:ty, $bits:expr, $value:expr; $($(#[$attribute:meta])* $method:ident: $update:expr;)*) => {
+        $(
+            $(#[$attribute])*
+            #[track_caller]
+            pub fn $method(&self, value: $type, order: Ordering) -> $type {
+                $value(self.word().update($update, $bits(value), order))
+            }
+        )*
+    };
+}
+
+macro_rules! integer {
+    ($name:ident, $type:ty, $unsigned:ty, $max:expr, $min:expr) => {
+        /// As its namesake in `std::sync::atomic`.
+        pub struct $name {
+            id: Id,
+            value: UnsafeCell<$type>,
+        }
+
+        common!(
+            $name,
+            $type,
+            |value: $type| value as $unsigned as u64,
+            |bits: u64| bits as $unsigned as $type
+        );
+
+        impl $name {
+            const WIDTH: Width = Width(<$type>::BITS as u8);
+
+            fetch! {
+                $type, |value: $type| value as $unsigned as u64, |bits: u64| bits as $unsigned as $type;
+                /// Adds to it, and returns what was there.
+                fetch_add: Update::Add(Self::WIDTH);
+                /// Subtracts from it, and returns what was there.
+                fetch_sub: Update::Sub(Self::WIDTH);
+                /// Keeps the bits that are set in both, and returns what was there.
+                fetch_and: Update::And;
+                /// Keeps the bits that are not set in both, and returns what was there.
+                fetch_nand: Update::Nand(Self::WIDTH);
+                /// Sets bits, and returns what was there.
+                fetch_or: Update::Or;
+                /// Turns bits over, and returns what was there.
+                fetch_xor: Update::Xor;
+                /// Makes it at least this, and returns what was there.
+                fetch_max: $max(Self::WIDTH);
+                /// Makes it at most this, and returns what was there.
+                fetch_min: $min(Self::WIDTH);
+            }
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self::new(0)
+            }
+        }
+    };
+}
+
+macro_rules! integers {
+    ($($unsigned:ident $type:ty, $signed:ident $signed_type:ty;)*) => {
+        $(
+            integer!($unsigned, $type, $type, |_| Update::Max, |_| Update::Min);
+            integer!($signed, $signed_type, $type, Update::SignedMax, Update::SignedMin);
+        )*
+    };
+}
+
+integers! {
+    AtomicU8 u8, AtomicI8 i8;
+    AtomicU16 u16, AtomicI16 i16;
+    AtomicU32 u32, AtomicI32 i32;
+    AtomicU64 u64, AtomicI64 i64;
+    AtomicUsize usize, AtomicIsize isize;
+}
+
+/// As `std::sync::atomic::AtomicBool`.
+pub struct AtomicBool {
+    id: Id,
+    value: UnsafeCell<bool>,
+}
+
+common!(AtomicBool, bool, u64::from, |bits: u64| bits != 0);
+
+impl AtomicBool {
+    fetch! {
+        bool, u64::from, |bits: u64| bits != 0;
+        /// Ands it, and returns what was there.
+        fetch_and: Update::And;
+        /// Nands it, and returns what was there.
+        fetch_nand: Update::Nand(Width(1));
+        /// Ors it, and returns what was there.
+        fetch_or: Update::Or;
+        /// Xors it, and returns what was there.
+        fetch_xor: Update::Xor;
+    }
+
+    /// Turns it over, and returns what was there.
+    #[track_caller]
+    pub fn fetch_not(&self, order: Ordering) -> bool {
+        self.fetch_xor(true, order)
+    }
+}
+
+impl Default for AtomicBool {
+    fn default() -> Self {
+        Self::new(false)
+    }
+}
+
+/// As `std::sync::atomic::AtomicPtr`.
+pub struct AtomicPtr<T> {
+    id: Id,
+    value: UnsafeCell<*mut T>,
+}
+
+common!(
+    AtomicPtr<T>,
+    *mut T,
+    |pointer: *mut T| pointer.expose_provenance() as u64,
+    |bits: u64| std::ptr::with_exposed_provenance_mut::<T>(bits as usize)
+);
+
+impl<T> Default for AtomicPtr<T> {
+    fn default() -> Self {
+        Self::new(std::ptr::null_mut())
+    }
+}
+
+impl<T> fmt::Pointer for AtomicPtr<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let pointer: *mut T = std::ptr::with_exposed_provenance_mut(self.word().peek() as usize);
+        fmt::Pointer::fmt(&pointer, f)
+    }
+}

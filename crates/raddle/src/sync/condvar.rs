@@ -1,0 +1,250 @@
+//! [`Condvar`].
+
+use std::fmt;
+use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::sync::{LockResult, PoisonError};
+use std::time::Duration;
+
+use raddle_schedule::Location;
+
+use super::MutexGuard;
+use super::mutex::unlock;
+use crate::rt::operation::{Operation, Reason};
+use crate::rt::{self, Home, Id, Kind, Misuse, State, here, home};
+use crate::thread::{in_time, times_out};
+
+/// A condition variable: as `std::sync::Condvar`.
+///
+/// A thread that waits is also woken for no reason in some executions (see `Checker::spurious_wakeups`), and where
+/// it waits with a timeout, that passes in some executions.
+///
+/// ```
+/// use raddle::sync::{Arc, Condvar, Mutex};
+///
+/// raddle::check(|| {
+///     let pair = Arc::new((Mutex::new(false), Condvar::new()));
+///     let other = pair.clone();
+///     let child = raddle::thread::spawn(move || {
+///         *other.0.lock().unwrap() = true;
+///         other.1.notify_one();
+///     });
+///     let ready = pair.1.wait_while(pair.0.lock().unwrap(), |ready| !*ready).unwrap();
+///     assert!(*ready);
+///     drop(ready);
+///     child.join().unwrap();
+/// });
+/// ```
+#[derive(Default)]
+pub struct Condvar {
+    id: Id,
+}
+
+impl UnwindSafe for Condvar {}
+impl RefUnwindSafe for Condvar {}
+
+// SAFETY: it consists of plain values.
+unsafe impl Home for Condvar {
+    fn id(&self) -> &Id {
+        &self.id
+    }
+}
+
+/// Whether waiting took too long: as `std::sync::WaitTimeoutResult`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WaitTimeoutResult(bool);
+
+impl WaitTimeoutResult {
+    /// Whether it did.
+    #[must_use]
+    pub fn timed_out(&self) -> bool {
+        self.0
+    }
+}
+
+impl Condvar {
+    /// One that nobody waits for.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { id: Id::new() }
+    }
+
+    fn locate(&self, state: &mut State) -> Result<Location, Misuse> {
+        state.locate(&self.id, Kind::Condvar, || 0)
+    }
+
+    /// Gives back the mutex, waits for a notification, and takes the mutex again.
+    ///
+    /// # Errors
+    ///
+    /// If a thread panicked while it held the mutex.
+    #[track_caller]
+    pub fn wait<'a, T: ?Sized>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
+        if self.wakes_for_no_reason() {
+            Self::give_back_for_a_moment(guard)
+        } else {
+            self.sleep(guard, false)
+        }
+    }
+
+    /// Waits until a condition is no longer true.
+    ///
+    /// # Errors
+    ///
+    /// If a thread panicked while it held the mutex.
+    #[track_caller]
+    pub fn wait_while<'a, T, F>(
+        &self,
+        mut guard: MutexGuard<'a, T>,
+        mut condition: F,
+    ) -> LockResult<MutexGuard<'a, T>>
+    where
+        T: ?Sized,
+        F: FnMut(&mut T) -> bool,
+    {
+        while condition(&mut *guard) {
+            guard = self.wait(guard)?;
+        }
+        Ok(guard)
+    }
+
+    /// As [`wait`](Self::wait), but the time may pass first.
+    ///
+    /// # Errors
+    ///
+    /// If a thread panicked while it held the mutex.
+    #[track_caller]
+    pub fn wait_timeout<'a, T: ?Sized>(
+        &self,
+        guard: MutexGuard<'a, T>,
+        _duration: Duration,
+    ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
+        let timed_out = times_out();
+        let waited = if timed_out || self.wakes_for_no_reason() {
+            Self::give_back_for_a_moment(guard)
+        } else {
+            self.sleep(guard, true)
+        };
+        match waited {
+            Ok(guard) => Ok((guard, WaitTimeoutResult(timed_out))),
+            Err(poisoned) => Err(PoisonError::new((
+                poisoned.into_inner(),
+                WaitTimeoutResult(timed_out),
+            ))),
+        }
+    }
+
+    /// As [`wait_while`](Self::wait_while), but the time may pass first.
+    ///
+    /// # Errors
+    ///
+    /// If a thread panicked while it held the mutex.
+    #[track_caller]
+    pub fn wait_timeout_while<'a, T, F>(
+        &self,
+        mut guard: MutexGuard<'a, T>,
+        duration: Duration,
+        mut condition: F,
+    ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)>
+    where
+        T: ?Sized,
+        F: FnMut(&mut T) -> bool,
+    {
+        let mut timed_out = false;
+        loop {
+            if !condition(&mut *guard) {
+                return Ok((guard, WaitTimeoutResult(false)));
+            }
+            if timed_out {
+                return Ok((guard, WaitTimeoutResult(true)));
+            }
+            let waited = self.wait_timeout(guard, duration)?;
+            guard = waited.0;
+            timed_out = waited.1.timed_out();
+        }
+    }
+
+    #[track_caller]
+    fn sleep<'a, T: ?Sized>(
+        &self,
+        guard: MutexGuard<'a, T>,
+        timed: bool,
+    ) -> LockResult<MutexGuard<'a, T>> {
+        let place = here();
+        let this = home(self);
+        let (mutex, _) = guard.keep();
+        let sleep = || {
+            rt::perform_at(place, |state| {
+                Ok(Operation::Wait {
+                    condvar: this.locate(state)?,
+                    mutex: mutex.locate(state)?,
+                })
+            })
+        };
+        if timed {
+            in_time(sleep)
+        } else {
+            sleep()
+        };
+        mutex.guard(place)
+    }
+
+    /// What waiting is when nobody notifies, because the time passes or for no reason.
+    #[track_caller]
+    fn give_back_for_a_moment<T: ?Sized>(
+        guard: MutexGuard<'_, T>,
+    ) -> LockResult<MutexGuard<'_, T>> {
+        let place = here();
+        let (mutex, changed) = guard.keep();
+        unlock(mutex, place, changed);
+        mutex.lock()
+    }
+
+    #[track_caller]
+    fn wakes_for_no_reason(&self) -> bool {
+        let may = rt::with(|state| {
+            state.thread(state.current).spurious < state.settings.spurious_wakeups
+        });
+        let wakes = may
+            && rt::perform(|_| {
+                Ok(Operation::Choose {
+                    alternatives: 2,
+                    reason: Reason::Spurious,
+                })
+            }) == 1;
+        if wakes {
+            rt::with(|state| {
+                let current = state.current;
+                state.thread_mut(current).spurious += 1;
+            });
+        }
+        wakes
+    }
+
+    /// Wakes one of the threads that wait: each is tried.
+    #[track_caller]
+    pub fn notify_one(&self) {
+        let this = home(self);
+        rt::perform(|state| {
+            Ok(Operation::NotifyOne {
+                condvar: this.locate(state)?,
+            })
+        });
+    }
+
+    /// Wakes all threads that wait.
+    #[track_caller]
+    pub fn notify_all(&self) {
+        let this = home(self);
+        rt::perform(|state| {
+            Ok(Operation::NotifyAll {
+                condvar: this.locate(state)?,
+            })
+        });
+    }
+}
+
+impl fmt::Debug for Condvar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Condvar").finish_non_exhaustive()
+    }
+}

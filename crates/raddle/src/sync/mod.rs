@@ -1,0 +1,23 @@
+//! Synchronisation: as `std::sync`.
+
+mod arc;
+mod arc_traits;
+pub mod atomic;
+mod barrier;
+mod condvar;
+mod lazy;
+pub mod mpsc;
+mod mutex;
+mod once;
+mod rwlock;
+mod weak;
+
+pub use arc::Arc;
+pub use barrier::{Barrier, BarrierWaitResult};
+pub use condvar::{Condvar, WaitTimeoutResult};
+pub use lazy::LazyLock;
+pub use mutex::{Mutex, MutexGuard};
+pub use once::{Once, OnceLock, OnceState};
+pub use rwlock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+pub use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
+pub use weak::Weak;

@@ -1,0 +1,107 @@
+//! [`Weak`].
+
+use std::fmt;
+use std::mem::ManuallyDrop;
+use std::sync as std_sync;
+
+use super::Arc;
+use super::arc::{add, observe, with_count};
+use crate::rt::operation::{Operation, count};
+use crate::rt::{self, Counted, Place, State, here};
+
+/// A reference that does not keep what it refers to: as `std::sync::Weak`.
+pub struct Weak<T: ?Sized> {
+    pub(super) inner: ManuallyDrop<std_sync::Weak<T>>,
+    pub(super) counted: Option<Counted>,
+    pub(super) made: Place,
+}
+
+impl<T> Weak<T> {
+    /// A reference to nothing.
+    #[must_use]
+    #[track_caller]
+    pub fn new() -> Self {
+        Self {
+            inner: ManuallyDrop::new(std_sync::Weak::new()),
+            counted: None,
+            made: here(),
+        }
+    }
+}
+
+impl<T: ?Sized> Weak<T> {
+    /// Drops it without counting that.
+    pub(super) fn drop_uncounted(self) {
+        let mut this = ManuallyDrop::new(self);
+        // SAFETY: `this` is not used again.
+        unsafe { ManuallyDrop::drop(&mut this.inner) };
+    }
+
+    /// A reference that keeps the value, if it is still there.
+    #[must_use]
+    #[track_caller]
+    pub fn upgrade(&self) -> Option<Arc<T>> {
+        if let Some(count) = with_count(self.counted, State::count_matters) {
+            rt::perform(|_| Ok(Operation::Upgrade { count }));
+        }
+        Some(Arc {
+            inner: ManuallyDrop::new(self.inner.upgrade()?),
+            counted: self.counted,
+            made: self.made,
+        })
+    }
+
+    /// How many references there are that keep the value.
+    #[must_use]
+    #[track_caller]
+    pub fn strong_count(&self) -> usize {
+        observe(self.counted);
+        self.inner.strong_count()
+    }
+
+    /// How many weak references there are.
+    #[must_use]
+    #[track_caller]
+    pub fn weak_count(&self) -> usize {
+        observe(self.counted);
+        self.inner.weak_count()
+    }
+
+    /// Whether two refer to the same.
+    #[must_use]
+    pub fn ptr_eq(&self, other: &Self) -> bool {
+        self.inner.ptr_eq(&other.inner)
+    }
+}
+
+impl<T: ?Sized> Clone for Weak<T> {
+    #[track_caller]
+    fn clone(&self) -> Self {
+        add(self.counted, here(), count::WEAK);
+        Self {
+            inner: self.inner.clone(),
+            counted: self.counted,
+            made: self.made,
+        }
+    }
+}
+
+impl<T: ?Sized> Drop for Weak<T> {
+    fn drop(&mut self) {
+        add(self.counted, self.made, count::WEAK.wrapping_neg());
+        // SAFETY: it is not used again.
+        unsafe { ManuallyDrop::drop(&mut self.inner) };
+    }
+}
+
+impl<T> Default for Weak<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T: ?Sized> fmt::Debug for Weak<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("(Weak)")
+    }
+}

@@ -1,0 +1,89 @@
+//! Waiting without a lock.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use crate::rt::{
+    self, Place, here,
+    operation::{Operation, Reason},
+};
+
+/// Waits until somebody [unparks](super::Thread::unpark) the thread, or has done so before.
+#[track_caller]
+pub fn park() {
+    park_at(here());
+}
+
+fn park_at(place: Place) {
+    rt::perform_at(place, |state| {
+        let token = state.token_of(state.current);
+        Ok(Operation::Park { token })
+    });
+}
+
+/// The same, but may also return when nobody has. How long that takes is not modelled: both are tried.
+#[track_caller]
+pub fn park_timeout(_duration: Duration) {
+    if times_out() {
+        // A token that is there is taken nevertheless.
+        rt::perform(|state| {
+            let at = state.token_of(state.current);
+            Ok(Operation::CompareExchange {
+                at,
+                expected: 1,
+                new: 0,
+                success: Ordering::Acquire,
+                failure: Ordering::Relaxed,
+            })
+        });
+    } else {
+        let place = here();
+        in_time(|| park_at(place));
+    }
+}
+
+/// Waits for something that may take too long but does not. If it never happens, there is no such execution.
+pub(crate) fn in_time<R>(wait: impl FnOnce() -> R) -> R {
+    let set = |waits| {
+        rt::with(|state| {
+            let current = state.current;
+            let timeouts = state.settings.timeouts;
+            state.thread_mut(current).waits_in_time = waits && timeouts;
+        });
+    };
+    set(true);
+    let result = wait();
+    set(false);
+    result
+}
+
+/// Whether something that may take too long does so: a choice, and a step.
+#[track_caller]
+pub(crate) fn times_out() -> bool {
+    rt::with(|state| state.settings.timeouts)
+        && rt::perform(|_| {
+            Ok(Operation::Choose {
+                alternatives: 2,
+                reason: Reason::Timeout,
+            })
+        }) == 1
+}
+
+/// Says that the thread waits for others in a loop. It is not run again in vain: the loop is
+/// only gone round again when something has changed that it looks at.
+#[track_caller]
+pub fn yield_now() {
+    spin_at(here());
+}
+
+/// As [`yield_now`]: how long it takes is not modelled.
+#[track_caller]
+pub fn sleep(_duration: Duration) {
+    spin_at(here());
+}
+
+pub(crate) fn spin_at(place: Place) {
+    if rt::with(|state| state.spin(place)) {
+        rt::perform_at(place, |_| Ok(Operation::Resume));
+    }
+}

@@ -1,0 +1,191 @@
+//! Starting and joining threads.
+
+use std::fmt;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::Thread;
+use crate::rt::{self, operation::Operation};
+
+/// Where a thread leaves what it returns.
+pub(super) struct Packet<T>(Mutex<Option<super::Result<T>>>);
+
+impl<T> Packet<T> {
+    fn set(&self, result: super::Result<T>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+    }
+
+    fn take(&self) -> Option<super::Result<T>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+/// A thread that was started, and can be joined.
+pub(super) struct Child<T> {
+    pub(super) thread: Thread,
+    packet: Arc<Packet<T>>,
+}
+
+impl<T> Child<T> {
+    /// Starts a thread.
+    ///
+    /// # Safety
+    ///
+    /// What `body` and its result borrow must live until the thread has ended or its execution was torn down.
+    #[track_caller]
+    pub(super) unsafe fn start(name: Option<String>, body: impl FnOnce() -> T) -> Self {
+        let packet = Arc::new(Packet(Mutex::new(None)));
+        let theirs = packet.clone();
+        let run = move || {
+            let result = catch_unwind(AssertUnwindSafe(body));
+            if let Err(payload) = &result
+                && !rt::is_unwind(&**payload)
+            {
+                rt::with(|state| {
+                    let current = state.current;
+                    state.note_panic(current);
+                });
+            }
+            theirs.set(result);
+        };
+        let run: Box<dyn FnOnce() + '_> = Box::new(run);
+        // SAFETY: the caller promises that everything lives long enough.
+        let run = unsafe { std::mem::transmute::<Box<dyn FnOnce() + '_>, Box<dyn FnOnce()>>(run) };
+        let mut thread = None;
+        rt::perform(|state| {
+            let child = state.new_child();
+            thread = Some(Thread::new(child, name.as_deref()));
+            let slot = state.thread_mut(child);
+            slot.name = name;
+            slot.body = Some(run);
+            Ok(Operation::Spawn { child })
+        });
+        Self {
+            thread: thread.expect("a thread gets its name when it is announced"),
+            packet,
+        }
+    }
+
+    fn id(&self) -> raddle_schedule::ThreadId {
+        self.thread.id().0
+    }
+
+    #[track_caller]
+    pub(super) fn wait(&self) {
+        let id = self.id();
+        rt::perform(|state| {
+            Ok(Operation::Join {
+                end: state.end_of(id),
+            })
+        });
+    }
+
+    #[track_caller]
+    pub(super) fn join(self) -> super::Result<T> {
+        let id = self.id();
+        self.wait();
+        rt::with(|state| state.thread_mut(id).joined = true);
+        // It is empty only if the execution is torn down.
+        self.packet
+            .take()
+            .unwrap_or_else(|| Err(Box::new("the execution was given up")))
+    }
+
+    #[track_caller]
+    pub(super) fn is_finished(&self) -> bool {
+        let id = self.id();
+        let ended = rt::perform(|state| {
+            Ok(Operation::Load {
+                at: state.end_of(id),
+                order: std::sync::atomic::Ordering::Acquire,
+            })
+        });
+        ended != 0
+    }
+}
+
+/// Starts a thread.
+#[track_caller]
+pub fn spawn<F, T>(f: F) -> JoinHandle<T>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    // SAFETY: nothing is borrowed.
+    JoinHandle(unsafe { Child::start(None, f) })
+}
+
+/// A thread that can be joined: as `std::thread::JoinHandle`.
+pub struct JoinHandle<T>(Child<T>);
+
+impl<T> JoinHandle<T> {
+    /// Waits for the thread to end. Returns what it returned, or what it panicked with.
+    ///
+    /// # Errors
+    ///
+    /// If the thread panicked.
+    #[track_caller]
+    pub fn join(self) -> super::Result<T> {
+        self.0.join()
+    }
+
+    /// The thread.
+    #[must_use]
+    pub fn thread(&self) -> &Thread {
+        &self.0.thread
+    }
+
+    /// Whether the thread has ended.
+    #[must_use]
+    #[track_caller]
+    pub fn is_finished(&self) -> bool {
+        self.0.is_finished()
+    }
+}
+
+impl<T> fmt::Debug for JoinHandle<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JoinHandle").finish_non_exhaustive()
+    }
+}
+
+/// Starts threads with a name: as `std::thread::Builder`.
+#[derive(Debug, Default)]
+#[must_use]
+pub struct Builder {
+    pub(super) name: Option<String>,
+}
+
+impl Builder {
+    /// No name.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Names the thread.
+    pub fn name(mut self, name: String) -> Self {
+        self.name = Some(name);
+        self
+    }
+
+    /// Is ignored: see `Checker::stack_size`.
+    pub fn stack_size(self, _size: usize) -> Self {
+        self
+    }
+
+    /// Starts the thread.
+    ///
+    /// # Errors
+    ///
+    /// Never.
+    #[track_caller]
+    pub fn spawn<F, T>(self, f: F) -> io::Result<JoinHandle<T>>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        // SAFETY: nothing is borrowed.
+        Ok(JoinHandle(unsafe { Child::start(self.name, f) }))
+    }
+}

@@ -1,0 +1,67 @@
+//! What is said before the process is lost. Each test runs itself again in a process of its own.
+#![cfg(unix)]
+
+use raddle::sync::Mutex;
+use std::process::Command;
+
+/// Runs the test with this name in another process, and returns what that says.
+fn last_words(test: &str) -> String {
+    let program = std::env::current_exe().unwrap();
+    let output = Command::new(program)
+        .args(["--exact", test, "--nocapture", "--test-threads=1"])
+        .env("RADDLE_TEST_ABORT", "1")
+        .env("RUST_BACKTRACE", "0")
+        .output()
+        .unwrap();
+    assert!(!output.status.success());
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn is_other_process() -> bool {
+    std::env::var_os("RADDLE_TEST_ABORT").is_some()
+}
+
+#[test]
+fn a_stack_that_overflows_is_named() {
+    #[allow(unconditional_recursion)]
+    fn deeper(depth: u64) -> u64 {
+        let here = std::hint::black_box([depth; 64]);
+        deeper(depth + 1) + here[3]
+    }
+    if !is_other_process() {
+        let words = last_words("a_stack_that_overflows_is_named");
+        assert!(words.contains("deep has overflowed its stack"), "{words}");
+        assert!(words.contains("main: locks at"), "{words}");
+        return;
+    }
+    raddle::check(|| {
+        let lock = Mutex::new(());
+        drop(lock.lock().unwrap());
+        let child = raddle::thread::Builder::new().name("deep".into());
+        let child = child.spawn(|| deeper(0)).unwrap();
+        child.join().unwrap();
+    });
+}
+
+#[test]
+fn a_panic_while_panicking_is_told() {
+    struct Panics;
+    impl Drop for Panics {
+        fn drop(&mut self) {
+            panic!("the second");
+        }
+    }
+    if !is_other_process() {
+        let words = last_words("a_panic_while_panicking_is_told");
+        assert!(words.contains(": the first\n"), "{words}");
+        assert!(words.contains(": the second\n"), "{words}");
+        assert!(words.contains("main: locks at"), "{words}");
+        return;
+    }
+    raddle::check(|| {
+        let lock = Mutex::new(());
+        drop(lock.lock().unwrap());
+        let _panics = Panics;
+        panic!("the first");
+    });
+}

@@ -1,0 +1,127 @@
+//! Which explorer runs, how far it goes, and what it says.
+
+use std::time::Duration;
+
+use raddle::sync::Arc;
+use raddle::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use raddle::{Checker, thread};
+
+/// Threads that each add to one counter some times.
+fn adds(threads: usize, times: usize) -> impl Fn() + Send + Sync {
+    move || {
+        let sum = Arc::new(AtomicUsize::new(0));
+        let handles: Vec<_> = (0..threads)
+            .map(|_| {
+                let sum = sum.clone();
+                thread::spawn(move || {
+                    for _ in 0..times {
+                        sum.fetch_add(1, SeqCst);
+                    }
+                })
+            })
+            .collect();
+        for handle in handles {
+            handle.join().unwrap();
+        }
+        assert_eq!(sum.load(SeqCst), threads * times);
+    }
+}
+
+/// A thread that finds the counter at 2 when nobody has been between.
+fn lost_update() {
+    let sum = Arc::new(AtomicUsize::new(0));
+    let other = {
+        let sum = sum.clone();
+        thread::spawn(move || sum.store(sum.load(SeqCst) + 1, SeqCst))
+    };
+    sum.store(sum.load(SeqCst) + 1, SeqCst);
+    other.join().unwrap();
+    assert_eq!(sum.load(SeqCst), 2);
+}
+
+#[test]
+fn all_explorers_cover_a_small_program() {
+    for explorer in ["optimal", "iterative"] {
+        let report = Checker::new().explorer(explorer).check(adds(3, 2));
+        assert_eq!(
+            (report.executions, report.complete),
+            (90, true),
+            "{explorer}"
+        );
+    }
+    let report = Checker::new().check(adds(3, 2));
+    assert_eq!((report.executions, report.complete), (90, true));
+    let naive = Checker::new()
+        .explorer("dfs")
+        .count_classes(true)
+        .check(adds(2, 2));
+    assert_eq!((naive.classes, naive.complete), (Some(6), true));
+    assert!(naive.executions > 6);
+}
+
+#[test]
+fn a_bound_is_no_proof() {
+    let report = Checker::new().bound(1).check(adds(3, 2));
+    assert!(!report.complete);
+    assert_eq!(report.bound, Some(1));
+    let report = Checker::new().bound(40).check(adds(2, 1));
+    assert!(report.complete, "no execution has so many preemptions");
+}
+
+#[test]
+fn limits_are_honoured() {
+    let report = Checker::new().max_executions(17).check(adds(3, 2));
+    assert_eq!((report.executions, report.complete), (17, false));
+    let report = Checker::new()
+        .explorer("random")
+        .seed(3)
+        .max_executions(50)
+        .check(adds(2, 1));
+    assert_eq!((report.executions, report.complete), (50, false));
+    let report = Checker::new()
+        .max_duration(Duration::from_millis(50))
+        .check(adds(4, 4));
+    assert!(!report.complete);
+}
+
+#[test]
+fn the_failure_with_the_fewest_preemptions_is_shown_and_replays() {
+    let failed = Checker::new().run(lost_update).unwrap_err();
+    assert!(
+        failed.text.contains("2 context switches"),
+        "{}",
+        failed.text
+    );
+    let again = Checker::new()
+        .replay(&failed.schedule)
+        .run(lost_update)
+        .unwrap_err();
+    assert_eq!(again.failure.message, failed.failure.message);
+    assert_eq!((again.executions, &again.schedule), (1, &failed.schedule));
+}
+
+#[test]
+fn a_schedule_that_does_not_fit_is_refused() {
+    let failed = Checker::new().replay("0*2,7").run(lost_update).unwrap_err();
+    let message = &failed.failure.message;
+    assert!(message.contains("there is no such thread"), "{message}");
+}
+
+#[test]
+#[should_panic(expected = "there is no explorer `fast`; there are iterative, optimal")]
+fn an_unknown_explorer_is_refused() {
+    Checker::new().explorer("fast").check(|| ());
+}
+
+#[test]
+fn reports_are_written() {
+    let path = std::env::temp_dir().join(format!("raddle-report-{}.json", std::process::id()));
+    Checker::new().report_file(&path).check(adds(2, 1));
+    let report = std::fs::read_to_string(&path).unwrap();
+    assert!(report.contains(r#""verdict": "verified""#), "{report}");
+    let failed = Checker::new().report_file(&path).run(lost_update);
+    let report = std::fs::read_to_string(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    assert!(report.contains(&failed.unwrap_err().schedule), "{report}");
+    assert!(report.contains(r#""verdict": "failed""#), "{report}");
+}

@@ -1,0 +1,235 @@
+//! What is said when something is wrong, and what happens to what is left.
+
+use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use raddle::sync::{Arc, Condvar, Mutex};
+use raddle::{Checker, Failed, FailureKind, thread};
+use std::sync::atomic::AtomicUsize;
+
+fn fails(body: impl Fn() + Send + Sync + 'static) -> Failed {
+    Checker::new().run(body).expect_err("this fails")
+}
+
+#[test]
+fn a_panic_is_told_with_its_place_and_can_be_run_again() {
+    let body = || {
+        let value = Arc::new(AtomicU32::new(0));
+        let value2 = value.clone();
+        thread::spawn(move || value2.store(1, SeqCst));
+        assert_eq!(value.load(SeqCst), 0, "too late");
+    };
+    let failed = fails(body);
+    assert_eq!(failed.failure.kind, FailureKind::Panic);
+    assert!(failed.text.contains("too late"), "{}", failed.text);
+    assert!(failed.text.contains("starts thread 1"), "{}", failed.text);
+    assert!(failed.text.contains("atomic 1: 0 → 1"), "{}", failed.text);
+    assert!(failed.text.contains("RADDLE_REPLAY="), "{}", failed.text);
+    let at = &failed.failure.remarks[0].at;
+    assert!(at.file.ends_with("failures.rs"));
+    let again = Checker::new().replay(&failed.schedule).run(body);
+    let again = again.expect_err("it fails again");
+    assert_eq!(again.failure.message, failed.failure.message);
+    assert_eq!(again.schedule, failed.schedule);
+    assert_eq!(again.executions, 1);
+}
+
+#[test]
+fn a_deadlock_says_who_waits_for_whom() {
+    let failed = fails(|| {
+        let (a, b) = (Arc::new(Mutex::new(())), Arc::new(Mutex::new(())));
+        let (a2, b2) = (a.clone(), b.clone());
+        let child = thread::Builder::new().name("other".into());
+        let child = child.spawn(move || {
+            let _a = a2.lock().unwrap();
+            let _b = b2.lock().unwrap();
+        });
+        {
+            let _b = b.lock().unwrap();
+            let _a = a.lock().unwrap();
+        }
+        child.unwrap().join().unwrap();
+    });
+    assert_eq!(failed.failure.kind, FailureKind::Deadlock);
+    let texts: Vec<&str> = failed
+        .failure
+        .remarks
+        .iter()
+        .map(|remark| remark.text.as_str())
+        .collect();
+    assert_eq!(texts.len(), 2);
+    assert!(texts[0].contains("held by other since"), "{texts:?}");
+    assert!(texts[1].contains("held by main since"), "{texts:?}");
+}
+
+#[test]
+fn a_lock_taken_twice_has_both_places() {
+    let failed = fails(|| {
+        let lock = Mutex::new(());
+        let _one = lock.lock().unwrap();
+        let _two = lock.lock().unwrap();
+    });
+    assert_eq!(failed.failure.kind, FailureKind::SelfDeadlock);
+    let lines: Vec<u32> = failed.failure.remarks.iter().map(|r| r.at.line).collect();
+    assert_eq!(lines[0], lines[1] + 1);
+}
+
+#[test]
+fn the_panic_of_a_child_comes_first() {
+    let failed = fails(|| {
+        let child = thread::spawn(|| panic!("the cause"));
+        child.join().unwrap();
+    });
+    let texts: Vec<&str> = failed
+        .failure
+        .remarks
+        .iter()
+        .map(|remark| remark.text.as_str())
+        .collect();
+    assert_eq!(texts[0], "panicked: the cause");
+    assert!(texts[1].starts_with("panicked: called `Result::unwrap()`"));
+}
+
+#[test]
+#[should_panic(expected = "only work inside of `raddle::check`")]
+fn outside_of_a_check_there_is_a_message() {
+    let _ = AtomicU32::new(0).load(SeqCst);
+}
+
+#[test]
+fn what_comes_from_outside_is_refused() {
+    let outside = std::sync::Arc::new(AtomicU32::new(0));
+    let failed = fails(move || {
+        let outside2 = outside.clone();
+        let child = thread::spawn(move || outside2.load(SeqCst));
+        outside.store(1, SeqCst);
+        child.join().unwrap();
+    });
+    assert!(
+        failed
+            .failure
+            .message
+            .contains("create it inside the closure"),
+        "{}",
+        failed.failure.message
+    );
+}
+
+#[test]
+fn what_is_not_the_same_again_is_noticed() {
+    let count = AtomicUsize::new(0);
+    let failed = fails(move || {
+        let value = Arc::new(AtomicU32::new(0));
+        let value2 = value.clone();
+        let child = thread::spawn(move || value2.store(1, SeqCst));
+        if count.fetch_add(1, std::sync::atomic::Ordering::SeqCst) == 0 {
+            value.load(SeqCst);
+        } else {
+            value.store(2, SeqCst);
+        }
+        child.join().unwrap();
+    });
+    assert_eq!(failed.failure.kind, FailureKind::Diverged);
+    assert!(failed.failure.message.contains("first main reads"));
+}
+
+#[test]
+fn what_is_left_is_unwound() {
+    static DROPS: AtomicUsize = AtomicUsize::new(0);
+    struct Noisy(Arc<(Mutex<u32>, Condvar)>);
+    impl Drop for Noisy {
+        fn drop(&mut self) {
+            // All of this is done when the execution is given up, too.
+            *self.0.0.lock().unwrap() += 1;
+            self.0.1.notify_all();
+            thread::spawn(|| ()).join().ok();
+            DROPS.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        }
+    }
+    let body = || {
+        let shared = Arc::new((Mutex::new(0), Condvar::new()));
+        let children: Vec<_> = (0..2)
+            .map(|_| {
+                let noisy = Noisy(shared.clone());
+                thread::spawn(move || {
+                    *noisy.0.0.lock().unwrap() += 1;
+                })
+            })
+            .collect();
+        for child in children {
+            child.join().unwrap();
+        }
+    };
+    use raddle_schedule::{Execution, Move, Status, Step};
+    let mut program = raddle::Program::new(std::sync::Arc::new(body), &raddle::Options::default());
+    for steps in 0..40 {
+        program.restart();
+        let before = DROPS.load(std::sync::atomic::Ordering::SeqCst);
+        let mut step = Step::default();
+        let mut noisy = 0;
+        for _ in 0..steps {
+            let mut threads = program.threads().iter().rev();
+            let next = threads.find(|&&thread| program.status(thread) == Status::Enabled);
+            let Some(&thread) = next else { break };
+            program.step(Move { thread, choice: 0 }, &mut step).unwrap();
+        }
+        if steps > 0 {
+            noisy = 1;
+        }
+        program.restart();
+        let after = DROPS.load(std::sync::atomic::Ordering::SeqCst);
+        assert!(after - before >= noisy, "{steps}: {before} {after}");
+        assert!(after - before <= 2);
+    }
+}
+
+#[test]
+fn a_destructor_that_waits_for_ever_is_left_behind() {
+    struct Waits(Arc<AtomicU32>);
+    impl Drop for Waits {
+        fn drop(&mut self) {
+            while self.0.load(SeqCst) == 0 {
+                thread::yield_now();
+            }
+        }
+    }
+    use raddle_schedule::{Execution, Move, Step, ThreadId};
+    let body = || {
+        let waits = Waits(Arc::new(AtomicU32::new(0)));
+        waits.0.load(SeqCst);
+        waits.0.store(1, SeqCst);
+    };
+    let mut program = raddle::Program::new(std::sync::Arc::new(body), &raddle::Options::default());
+    let main = Move {
+        thread: ThreadId::MAIN,
+        choice: 0,
+    };
+    for _ in 0..3 {
+        program.restart();
+        program.step(main, &mut Step::default()).unwrap();
+    }
+    // Others do not think that they panic because of that.
+    program.restart();
+    for _ in 0..5 {
+        program.step(main, &mut Step::default()).unwrap();
+    }
+    assert!(program.finish().is_none());
+}
+
+#[test]
+fn several_checks_can_run_at_once() {
+    static SHARED: Mutex<u32> = Mutex::new(0);
+    let checks: Vec<_> = (0..3)
+        .map(|_| {
+            std::thread::spawn(|| {
+                raddle::check(|| {
+                    let child = thread::spawn(|| *SHARED.lock().unwrap() += 1);
+                    *SHARED.lock().unwrap() += 1;
+                    child.join().unwrap();
+                    assert_eq!(*SHARED.lock().unwrap(), 2);
+                });
+            })
+        })
+        .collect();
+    for check in checks {
+        check.join().unwrap();
+    }
+}

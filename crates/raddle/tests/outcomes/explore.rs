@@ -1,0 +1,134 @@
+//! Runs a program by an explorer, also after executions that fail, and tells the classes.
+
+use std::collections::{BTreeSet, HashMap};
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex};
+
+use raddle::{Failure, Options, Program};
+use raddle_schedule::explorers::{Algorithm1, Algorithm2, Dfs, Iterative, Optimal, Pct, Random};
+use raddle_schedule::{ClassHash, Coverage, Explorer, Trace, class_of};
+
+/// How to explore.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum How {
+    Optimal,
+    Iterative,
+    Bounded(u32),
+    Algorithm1(u32),
+    Dfs,
+    CbDfs(u32),
+    Random(u64),
+    Pct(u64),
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub(crate) struct Explored<T> {
+    pub(crate) outcomes: BTreeSet<T>,
+    /// How often each class was run.
+    pub(crate) classes: HashMap<ClassHash, u64>,
+    pub(crate) executions: u64,
+    /// Whether the limit did not end it.
+    pub(crate) complete: bool,
+}
+
+impl<T> Explored<T> {
+    pub(crate) fn class_set(&self) -> BTreeSet<ClassHash> {
+        self.classes.keys().copied().collect()
+    }
+}
+
+/// Explores, on a thread of its own: what panics and never ends is counted for the thread that it is on. `outcome` says at the end of each execution what came of it, unless it was given up.
+pub(crate) fn explore<T: Ord + Send>(
+    how: How,
+    options: &Options,
+    most: u64,
+    body: impl Fn() + Send + Sync + 'static,
+    outcome: impl Fn(Option<Failure>) -> Option<T> + Send,
+) -> Explored<T> {
+    std::thread::scope(|scope| {
+        let explored = scope.spawn(|| explore_here(how, options, most, body, outcome));
+        let explored = explored.join();
+        explored.unwrap_or_else(|payload| std::panic::resume_unwind(payload))
+    })
+}
+
+fn explore_here<T: Ord>(
+    how: How,
+    options: &Options,
+    most: u64,
+    body: impl Fn() + Send + Sync + 'static,
+    outcome: impl Fn(Option<Failure>) -> Option<T>,
+) -> Explored<T> {
+    let mut program = Program::new(Arc::new(body), options);
+    loop {
+        let mut explored = Explored {
+            outcomes: BTreeSet::new(),
+            classes: HashMap::new(),
+            executions: 0,
+            complete: true,
+        };
+        let mut learned = false;
+        let mut ended = |program: &mut Program, trace: &Trace| {
+            let class = class_of(trace);
+            let failure = program.finish();
+            learned = program.learned();
+            if learned {
+                return ControlFlow::Break(());
+            }
+            explored.executions += 1;
+            explored.outcomes.extend(outcome(failure));
+            *explored.classes.entry(class).or_default() += 1;
+            if explored.executions >= most {
+                explored.complete = false;
+                return ControlFlow::Break(());
+            }
+            ControlFlow::Continue(())
+        };
+        let coverage = match how {
+            How::Optimal => {
+                let mut optimal = Optimal::default();
+                let coverage = optimal.explore(&mut program, &mut ended);
+                assert_eq!(optimal.redundant, 0, "redundant executions");
+                coverage
+            }
+            How::Iterative => Iterative { bound: None }.explore(&mut program, &mut ended),
+            How::Bounded(bound) => Algorithm2 { bound }.explore(&mut program, &mut ended),
+            How::Algorithm1(bound) => {
+                Algorithm1 { bound, states: 0 }.explore(&mut program, &mut ended)
+            }
+            How::Dfs => Dfs { bound: None }.explore(&mut program, &mut ended),
+            How::CbDfs(bound) => Dfs { bound: Some(bound) }.explore(&mut program, &mut ended),
+            How::Random(seed) => Random { seed }.explore(&mut program, &mut ended),
+            How::Pct(seed) => Pct { seed, depth: 3 }.explore(&mut program, &mut ended),
+        };
+        let coverage = coverage.unwrap_or_else(|diverged| panic!("{how:?}: {diverged:?}"));
+        if learned {
+            continue;
+        }
+        if let (true, How::Optimal | How::Iterative | How::Dfs) = (explored.complete, how) {
+            assert_eq!(coverage, Coverage::All, "{how:?}");
+        }
+        return explored;
+    }
+}
+
+/// What a closure returns under an explorer, or what is wrong.
+pub(crate) fn results<T: Ord + Clone + Send + 'static>(
+    how: How,
+    options: &Options,
+    most: u64,
+    body: impl Fn() -> T + Send + Sync + 'static,
+) -> Explored<Result<T, String>> {
+    let result = Arc::new(Mutex::new(None));
+    let theirs = result.clone();
+    let body = move || {
+        *theirs.lock().unwrap() = None;
+        let got = body();
+        *theirs.lock().unwrap() = Some(got);
+    };
+    explore(how, options, most, body, |failure| match failure {
+        None => result.lock().unwrap().clone().map(Ok),
+        Some(failure) => Some(Err(format!("{:?}", failure.kind))),
+    })
+}

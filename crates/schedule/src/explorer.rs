@@ -1,0 +1,94 @@
+//! [`Explorer`]: which schedules are run.
+
+use std::ops::ControlFlow;
+
+use crate::execution::{Diverged, Execution, Status, Step, ThreadId};
+use crate::trace::Trace;
+
+/// A way to explore the schedules of a program.
+pub trait Explorer {
+    /// Runs executions until there is nothing left to run or the visitor has seen enough.
+    ///
+    /// # Errors
+    ///
+    /// If the program does not do the same when it is run again.
+    fn explore<X: Execution>(
+        &mut self,
+        execution: &mut X,
+        visitor: &mut impl Visitor<X>,
+    ) -> Result<Coverage, Diverged>;
+}
+
+/// An explorer that several workers can share.
+pub trait ParallelExplorer: Explorer {
+    /// Explores with as many threads of the operating system. `worker` makes what each of them runs and reports to, on its thread,
+    /// from the number of the worker; the programs of all workers are the same. The classes that are run are those of
+    /// [`Explorer::explore`], but some may be run more than once.
+    ///
+    /// # Errors
+    ///
+    /// If the program does not do the same when it is run again.
+    fn explore_in_parallel<X: Execution, V: Visitor<X>>(
+        &mut self,
+        workers: usize,
+        worker: impl Fn(usize) -> (X, V) + Sync,
+    ) -> Result<Coverage, Diverged>;
+}
+
+/// Who is told of executions.
+pub trait Visitor<X> {
+    /// An execution has ended: no thread can move. The visitor says whether to go on.
+    fn ended(&mut self, execution: &mut X, trace: &Trace) -> ControlFlow<()>;
+
+    /// Asked now and then, also within an execution, whether to go on.
+    fn pulse(&mut self) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
+    /// All executions within a bound were run, and others are left.
+    fn bound_reached(&mut self, _bound: u32) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+impl<X, F: FnMut(&mut X, &Trace) -> ControlFlow<()>> Visitor<X> for F {
+    fn ended(&mut self, execution: &mut X, trace: &Trace) -> ControlFlow<()> {
+        self(execution, trace)
+    }
+}
+
+/// How much was explored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Coverage {
+    /// Every class of executions.
+    All,
+    /// Every class that has an execution with at most this many preemptions.
+    UpToBound(u32),
+    /// Some executions; nothing is claimed.
+    Some,
+}
+
+/// The thread that goes on if nothing else is asked for: the same one while it can, which preempts
+/// nobody, then the first one that can.
+pub(crate) fn default_thread<X: Execution>(
+    execution: &X,
+    last: Option<ThreadId>,
+) -> Option<ThreadId> {
+    let can_move = |thread: &ThreadId| execution.status(*thread) == Status::Enabled;
+    last.filter(can_move)
+        .or_else(|| execution.threads().iter().copied().find(can_move))
+}
+
+/// Begins again and makes the moves of the trace.
+pub(crate) fn replay<X: Execution>(
+    execution: &mut X,
+    trace: &mut Trace,
+    step: &mut Step,
+) -> Result<(), Diverged> {
+    execution.restart();
+    for event in 0..trace.len() {
+        execution.step(trace.events()[event].step, step)?;
+        trace.refresh(event, step);
+    }
+    Ok(())
+}

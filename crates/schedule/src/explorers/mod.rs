@@ -1,0 +1,13 @@
+//! The explorers: one file each.
+
+pub mod chess;
+pub mod dfs;
+pub mod optimal;
+pub mod random;
+pub mod replay;
+
+pub use chess::{Algorithm1, Algorithm2, Iterative};
+pub use dfs::Dfs;
+pub use optimal::Optimal;
+pub use random::{Pct, Random};
+pub use replay::Replay;

@@ -1,0 +1,350 @@
+//! Optimal dynamic partial-order reduction: every class exactly once.
+//!
+//! After Abdulla, Aronis, Jonsson, Sagonas, *Source sets: a foundation for optimal dynamic partial
+//! order reduction* (J. ACM 2017). An execution is run to its end. Each *race* in it, a pair
+//! of events `e`, `e'` of different threads that could happen next to one another, is reversed: from the
+//! state before `e`, the sequence `v = notdep(e, E).e'` (what does not come after `e`, and then the step that made
+//! `e'`) leads to executions in which `e'` comes first. It is run, unless the executions that begin like it
+//! are covered by those that were run from that state or will be.
+//!
+//! The sequences that wait to be run from a state form its *wake-up tree* (section 5 of the paper, [`WakeupTree`]).
+//!
+//! # Departures
+//!
+//! - **Steps that wait.** A lock comes after the unlock before it, which it can't change places with; it races with
+//!   the *lock* before that. In general: from the last conflicting event, go back until the
+//!   step would have been possible without it. Threads that are still waiting when the execution
+//!   ends race likewise. Why that is enough: let `p` be explored from `E`, and let `E.w.q` be an
+//!   execution with `w` independent of `p`, in which `p` would keep `q` from moving. All executions from `E.p` are covered, so one that has
+//!   `w` and lets `q` move as soon as it can; there, no event between `p` and `q` finds `q` able to move, and going back from `q`
+//!   ends at `p`.
+//! - **Readers.** Taking a lock for reading commutes with other such steps. When a writer is moved before
+//!   one reader, other readers that would then still hold the lock have to go too; see [`Race::spare`].
+//! - **Alternatives** of one step exclude each other like the two orders of a race, and are treated as one.
+//! - **What a step would do elsewhere** may differ from what it did: a compare-exchange that failed
+//!   may succeed. [`Execution::foresee`] tells.
+
+mod parallel;
+mod race;
+mod wakeup_tree;
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use parallel::SharedNode;
+
+use race::{Race, Second, conflict};
+use wakeup_tree::{Branch, WakeupTree};
+
+use crate::execution::{Diverged, Execution, Move, Status, Step, ThreadId};
+use crate::explorer::{Coverage, Explorer, Visitor, default_thread, replay};
+use crate::trace::{Cut, Trace};
+
+/// The search that runs each class once.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Optimal {
+    /// How many executions ended with a thread asleep: redundant ones. There are none if the program is as
+    /// [`Execution`] demands.
+    pub redundant: u64,
+}
+
+/// The state before an event.
+#[derive(Debug, Default)]
+struct Node {
+    /// The moves whose executions, from here, are covered.
+    sleep: Vec<Move>,
+    /// What is still to be run.
+    wakeup_tree: WakeupTree,
+    /// How many locations have the same number in all executions that come by here.
+    stable_locations: usize,
+}
+
+impl Explorer for Optimal {
+    fn explore<X: Execution>(
+        &mut self,
+        execution: &mut X,
+        visitor: &mut impl Visitor<X>,
+    ) -> Result<Coverage, Diverged> {
+        let mut search = Search::new(execution);
+        search.execution.restart();
+        let ended = search.run(WakeupTree::default(), visitor, |_| ())?;
+        self.redundant = search.redundant;
+        Ok(match ended {
+            ControlFlow::Continue(()) => Coverage::All,
+            ControlFlow::Break(()) => Coverage::Some,
+        })
+    }
+}
+
+struct Search<'a, X> {
+    execution: &'a mut X,
+    /// The execution under way, E.
+    trace: Trace,
+    /// The state before each of its events.
+    nodes: Vec<Node>,
+    step: Step,
+    race: Race,
+    redundant: u64,
+    /// The nodes that other workers share: all but the first of these nodes are this search's own.
+    shared: Vec<Arc<SharedNode>>,
+}
+
+impl<'a, X: Execution> Search<'a, X> {
+    fn new(execution: &'a mut X) -> Self {
+        Self {
+            execution,
+            trace: Trace::new(),
+            nodes: Vec::new(),
+            step: Step::default(),
+            race: Race::default(),
+            redundant: 0,
+            shared: Vec::new(),
+        }
+    }
+
+    /// Goes on from the end of the trace, with what is planned there, until nothing is left below the nodes that are
+    /// shared, or the visitor has seen enough. Between two executions, `pause` may look at the search.
+    fn run(
+        &mut self,
+        mut planned: WakeupTree,
+        visitor: &mut impl Visitor<X>,
+        mut pause: impl FnMut(&mut Self),
+    ) -> Result<ControlFlow<()>, Diverged> {
+        loop {
+            let begin = self.trace.len().saturating_sub(1);
+            while let Some(next) = self.next_move(&mut planned) {
+                self.execution.step(next, &mut self.step)?;
+                self.trace.push(next, &self.step);
+                if visitor.pulse().is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
+            }
+            if visitor.ended(self.execution, &self.trace).is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+            self.put_to_sleep(begin);
+            self.reverse_races(begin);
+            pause(self);
+            let Some(branch) = self.backtrack() else {
+                return Ok(ControlFlow::Continue(()));
+            };
+            replay(self.execution, &mut self.trace, &mut self.step)?;
+            planned = self.take(branch)?;
+        }
+    }
+
+    /// Makes the first step of a branch, and says what is planned after it.
+    fn take(&mut self, branch: Branch) -> Result<WakeupTree, Diverged> {
+        self.execution.step(branch.step, &mut self.step)?;
+        self.trace.push(branch.step, &self.step);
+        Ok(branch.then)
+    }
+
+    /// The next move of the execution, and a node for the state before it: what is planned there, or
+    /// whatever comes.
+    fn next_move(&mut self, planned: &mut WakeupTree) -> Option<Move> {
+        let mut node = Node {
+            stable_locations: self.execution.location_count(),
+            ..Node::default()
+        };
+        let next = if let Some(branch) = planned.take_first() {
+            node.wakeup_tree = std::mem::replace(planned, branch.then);
+            branch.step
+        } else {
+            let last = self.trace.events().last().map(|event| event.thread());
+            let thread = default_thread(self.execution, last)?;
+            Move { thread, choice: 0 }
+        };
+        self.nodes.push(node);
+        Some(next)
+    }
+
+    /// Goes back to the last state from which something is left to run, and takes it.
+    fn backtrack(&mut self) -> Option<Branch> {
+        loop {
+            let last = self.nodes.len().checked_sub(1)?;
+            if last < self.shared.len() {
+                return None;
+            }
+            let node = &mut self.nodes[last];
+            node.sleep.push(self.trace.events()[last].step);
+            if let Some(branch) = node.wakeup_tree.take_first() {
+                self.trace.truncate(last);
+                return Some(branch);
+            }
+            self.nodes.pop();
+        }
+    }
+
+    /// Says for the new states which moves sleep there: those of the state before that are independent of the event
+    /// between.
+    fn put_to_sleep(&mut self, begin: usize) {
+        let mut cut = Cut::default();
+        for event in &self.trace.events()[..begin] {
+            cut.set(event.thread(), event.number + 1);
+        }
+        for event in begin..self.trace.len() {
+            let (earlier, later) = self.nodes.split_at_mut(event + 1);
+            let mut inherited = Vec::new();
+            for &sleeping in &earlier[event].sleep {
+                let number = cut.count(sleeping.thread);
+                self.execution
+                    .foresee(&self.trace, &cut, sleeping.thread, number, &mut self.step);
+                let moved = &self.trace.events()[event];
+                let independent = moved.thread() != sleeping.thread
+                    && !moved.last_resort
+                    && !conflict(&self.trace, event, &self.step);
+                if independent {
+                    inherited.push(sleeping);
+                }
+            }
+            match later.first_mut() {
+                Some(node) => node.sleep = inherited,
+                None => self.redundant += u64::from(!inherited.is_empty()),
+            }
+            let moved = &self.trace.events()[event];
+            cut.set(moved.thread(), moved.number + 1);
+        }
+    }
+
+    /// Reverses the races of the execution. A race of two events that were there before is another one now if the
+    /// new events, those from `begin` on, do not all come after its first event: they are then part of its sequence.
+    fn reverse_races(&mut self, begin: usize) {
+        self.race.begin_with(&self.trace, begin);
+        for event in self.race.first_to_be_reversed(&self.trace, begin)..self.trace.len() {
+            self.race.is_new = event >= begin;
+            self.take_alternatives(event);
+            let thread = self.trace.events()[event].thread();
+            let accesses = self.trace.accesses(event).count();
+            let mut found = Vec::new();
+            for access in 0..accesses {
+                self.race.second = Second::Event { event, access };
+                self.find_races_of(thread, &mut found);
+            }
+            found.sort_unstable();
+            found.dedup();
+            self.reverse(thread, &found);
+        }
+        self.race.is_new = true;
+        let threads = self.execution.threads().to_vec();
+        for thread in threads {
+            if self.execution.status(thread) == Status::Blocked {
+                self.race.everything(&self.trace);
+                let number = self.trace.count(thread);
+                let mut step = std::mem::take(&mut self.step);
+                self.execution
+                    .foresee(&self.trace, &self.race.cut, thread, number, &mut step);
+                let mut found = Vec::new();
+                for access in &step.accesses {
+                    self.race.second = Second::Waiting {
+                        thread,
+                        location: access.location,
+                        mode: access.mode,
+                    };
+                    self.find_races_of(thread, &mut found);
+                }
+                found.sort_unstable();
+                found.dedup();
+                self.reverse(thread, &found);
+                self.step = step;
+            }
+        }
+    }
+
+    /// Has the other alternatives of an event run.
+    fn take_alternatives(&mut self, event: usize) {
+        let taken = self.trace.events()[event];
+        if taken.alternatives <= 1 || !self.race.is_to_be_reversed(&self.trace, event) {
+            return;
+        }
+        self.race.second = Second::Event { event, access: 0 };
+        for choice in 0..taken.alternatives {
+            if choice != taken.step.choice {
+                self.race.last = Move {
+                    choice,
+                    ..taken.step
+                };
+                self.race.separate(&self.trace, event, self.execution);
+                self.keep_unless_covered(event);
+            }
+        }
+    }
+
+    /// Goes back over the events that one access of the second event comes after, up to those without which
+    /// it would have been possible, and keeps these.
+    fn find_races_of(&mut self, thread: ThreadId, found: &mut Vec<usize>) {
+        self.race.last = Move { thread, choice: 0 };
+        let mut position = 0;
+        loop {
+            let candidates = self.race.candidates(&self.trace, position);
+            let before = found.len();
+            for candidate in 0..candidates {
+                let first = self.race.firsts[candidate];
+                if !self.race.is_to_be_reversed(&self.trace, first) && self.has_one_access() {
+                    // Neither are those before it.
+                    return;
+                }
+                if self.race.separate(&self.trace, first, self.execution) {
+                    found.push(first);
+                }
+            }
+            if candidates == 0 || found.len() > before {
+                return;
+            }
+            position += 1;
+        }
+    }
+
+    /// Reverses the races with these events. One that happens before another of them is no race: what the thread does
+    /// may depend on the event between.
+    fn reverse(&mut self, thread: ThreadId, found: &[usize]) {
+        for &first in found {
+            let is_between =
+                |&other: &usize| other != first && self.trace.happens_before(first, other);
+            if found.iter().any(is_between) || !self.race.is_to_be_reversed(&self.trace, first) {
+                continue;
+            }
+            self.race.last = Move { thread, choice: 0 };
+            self.race.separate(&self.trace, first, self.execution);
+            self.keep_unless_covered(first);
+            while self.race.take_other_way(&self.trace, self.execution) {
+                self.keep_unless_covered(first);
+            }
+        }
+    }
+
+    /// Whether the second event touches one location only.
+    fn has_one_access(&self) -> bool {
+        match self.race.second {
+            Second::Event { event, .. } => self.trace.accesses(event).count() == 1,
+            Second::Waiting { .. } => false,
+        }
+    }
+
+    /// Adds the sequence of the race to the wake-up tree of the state before event `first`, unless a weak
+    /// initial of it sleeps there: then what begins like it is covered.
+    fn keep_unless_covered(&mut self, first: usize) {
+        let Self {
+            execution,
+            trace,
+            nodes,
+            step,
+            race,
+            shared,
+            ..
+        } = self;
+        let mut covers =
+            |begun: &Move| race.is_weak_initial(trace, first, *begun, *execution, step);
+        match shared.get(first) {
+            None => {
+                let node = &mut nodes[first];
+                if !node.sleep.iter().any(&mut covers) {
+                    let sequence = race.sequence(trace, first);
+                    node.wakeup_tree
+                        .insert(trace, sequence, node.stable_locations);
+                }
+            }
+            Some(node) => node.insert_unless(&mut covers, trace, || race.sequence(trace, first)),
+        }
+    }
+}

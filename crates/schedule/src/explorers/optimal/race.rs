@@ -1,0 +1,371 @@
+//! Races, and the sequences that reverse them.
+
+use super::wakeup_tree::Element;
+use crate::execution::{Execution, Location, Mode, Move, Step, ThreadId};
+use crate::trace::{Cut, Trace};
+
+/// The second event of a race.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Second {
+    /// One access of an event of the trace.
+    Event { event: usize, access: usize },
+    /// One access of the step that a thread waits to make.
+    Waiting {
+        thread: ThreadId,
+        location: Location,
+        mode: Mode,
+    },
+}
+
+/// A race that is looked at, and the sequence `v` that reverses it.
+#[derive(Debug)]
+pub(super) struct Race {
+    pub(super) second: Second,
+    /// Whether the second event is a new one.
+    pub(super) is_new: bool,
+    /// How many events of each thread all new events come after.
+    known_to_new: Vec<u32>,
+    /// The events that the second one may race with.
+    pub(super) firsts: Vec<usize>,
+    /// The events before the first one.
+    pub(super) before: Cut,
+    /// Those, and what does not come after the first one: where the second event is to happen.
+    pub(super) cut: Cut,
+    /// What the second event does there.
+    pub(super) step: Step,
+    /// The move that makes it.
+    pub(super) last: Move,
+    /// Other sequences that would do as well.
+    ways: Vec<Cut>,
+}
+
+/// How many events that keep a step from happening are tried to be taken out, in all combinations.
+const MOST_IN_THE_WAY: usize = 6;
+
+impl Default for Race {
+    fn default() -> Self {
+        Self {
+            second: Second::Event {
+                event: 0,
+                access: 0,
+            },
+            is_new: true,
+            known_to_new: Vec::new(),
+            firsts: Vec::new(),
+            before: Cut::default(),
+            cut: Cut::default(),
+            step: Step::default(),
+            last: Move::default(),
+            ways: Vec::new(),
+        }
+    }
+}
+
+impl Race {
+    /// Begins with a new execution, whose events from `begin` on are new.
+    pub(super) fn begin_with(&mut self, trace: &Trace, begin: usize) {
+        self.known_to_new.clear();
+        self.known_to_new.resize(trace.lanes(), u32::MAX);
+        for event in begin..trace.len() {
+            for (known, &count) in self.known_to_new.iter_mut().zip(trace.clock(event)) {
+                *known = (*known).min(count);
+            }
+        }
+    }
+
+    /// The first event, up to `begin`, that not all new events come after: no race of events before it is
+    /// to be reversed.
+    pub(super) fn first_to_be_reversed(&self, trace: &Trace, begin: usize) -> usize {
+        let unknown = trace.events()[..begin]
+            .iter()
+            .position(|event| self.known_to_new[event.thread().index()] <= event.number);
+        unknown.unwrap_or(begin)
+    }
+
+    /// Whether the sequence that reverses a race with this first event is another one than in earlier executions.
+    pub(super) fn is_to_be_reversed(&self, trace: &Trace, first: usize) -> bool {
+        let event = &trace.events()[first];
+        self.is_new || self.known_to_new[event.thread().index()] <= event.number
+    }
+
+    /// Collects the events of a block that the access comes after, counting blocks backwards, that the
+    /// thread does not know of otherwise.
+    pub(super) fn candidates(&mut self, trace: &Trace, position: usize) -> usize {
+        self.firsts.clear();
+        let mut blocks = match self.second {
+            Second::Event { event, access } => trace.blocks_before(event, access),
+            Second::Waiting { location, mode, .. } => trace.blocks_before_next(location, mode),
+        };
+        for _ in 0..position {
+            blocks.next_block();
+        }
+        for first in blocks.next_block().into_iter().flatten() {
+            if !self.thread_knows(trace, first) {
+                self.firsts.push(first);
+            }
+        }
+        self.firsts.len()
+    }
+
+    /// Whether an event happens before the second event's thread gets there, whatever that touches.
+    fn thread_knows(&self, trace: &Trace, first: usize) -> bool {
+        let (previous, cause) = match self.second {
+            Second::Event { event, .. } => (trace.previous_of(event), trace.cause_of(event)),
+            Second::Waiting { thread, .. } => (trace.last_of(thread), trace.pending_cause(thread)),
+        };
+        [previous, cause]
+            .into_iter()
+            .flatten()
+            .any(|known| trace.happens_before(first, known))
+    }
+
+    /// Finds the events that do not depend on the first one, and whether the second could happen after them.
+    pub(super) fn separate(
+        &mut self,
+        trace: &Trace,
+        first: usize,
+        execution: &mut impl Execution,
+    ) -> bool {
+        self.ways.clear();
+        self.prefix(trace, first);
+        self.cut.clone_from(&self.before);
+        for (event, known) in trace.events().iter().enumerate().skip(first) {
+            if !trace.happens_before(first, event) && !self.is_second(event) {
+                self.cut.set(known.thread(), known.number + 1);
+            }
+        }
+        loop {
+            let number = self.cut.count(self.last.thread);
+            if execution.foresee(trace, &self.cut, self.last.thread, number, &mut self.step) {
+                return true;
+            }
+            if !self.spare(trace, first) {
+                return self.make_way(trace, first, execution);
+            }
+        }
+    }
+
+    /// Takes more events out of the sequence until the second one is possible. That takes a step that waits for
+    /// several locations, of which others than the first event keep it from happening. There may be several ways, none of which has
+    /// all events of another; the others are kept for [`take_other_way`](Self::take_other_way).
+    fn make_way(&mut self, trace: &Trace, first: usize, execution: &mut impl Execution) -> bool {
+        self.ways.clear();
+        let mut in_the_way: Vec<usize> = (first + 1..trace.len())
+            .filter(|&event| {
+                self.cut.contains(&trace.events()[event])
+                    && conflict(trace, event, &self.step)
+                    && !self.thread_knows(trace, event)
+            })
+            .collect();
+        in_the_way.truncate(MOST_IN_THE_WAY);
+        let whole = self.cut.clone();
+        let mut enough: Vec<u32> = Vec::new();
+        let mut sets: Vec<u32> = (1..1 << in_the_way.len()).collect();
+        sets.sort_by_key(|set| set.count_ones());
+        for set in sets {
+            if enough.iter().any(|&smaller| smaller & !set == 0) {
+                continue;
+            }
+            self.cut.clone_from(&whole);
+            for (bit, &event) in in_the_way.iter().enumerate() {
+                if set & (1 << bit) != 0 {
+                    self.take_out(trace, event);
+                }
+            }
+            let number = self.cut.count(self.last.thread);
+            if execution.foresee(trace, &self.cut, self.last.thread, number, &mut self.step) {
+                enough.push(set);
+                self.ways.push(self.cut.clone());
+            }
+        }
+        self.take_other_way(trace, execution)
+    }
+
+    /// Takes another way to make the second event possible, if there is one.
+    pub(super) fn take_other_way(&mut self, trace: &Trace, execution: &mut impl Execution) -> bool {
+        let Some(way) = self.ways.pop() else {
+            return false;
+        };
+        self.cut = way;
+        let number = self.cut.count(self.last.thread);
+        execution.foresee(trace, &self.cut, self.last.thread, number, &mut self.step)
+    }
+
+    fn is_second(&self, event: usize) -> bool {
+        matches!(self.second, Second::Event { event: second, .. } if second == event)
+    }
+
+    /// Takes a reader out of the sequence that keeps the second event from happening: one that comes in
+    /// and does not leave in what is left of the sequence.
+    ///
+    /// Nothing is lost: a sequence after which the second event is possible has no such reader, and what is taken
+    /// out only takes with it what depends on it.
+    fn spare(&mut self, trace: &Trace, first: usize) -> bool {
+        for event in (first..trace.len()).rev() {
+            let known = &trace.events()[event];
+            // What the second event's thread has got to know has to stay.
+            if !self.cut.contains(known) || self.thread_knows(trace, event) {
+                continue;
+            }
+            for access in trace.accesses(event) {
+                let wanted = self
+                    .step
+                    .accesses
+                    .iter()
+                    .any(|mine| mine.location == access.location && mine.mode == Mode::Write);
+                if access.mode == Mode::Shared && access.after > access.before && wanted {
+                    let leaves = (event + 1..trace.len()).any(|later| {
+                        let leaving = &trace.events()[later];
+                        leaving.thread() == known.thread()
+                            && self.cut.contains(leaving)
+                            && trace.accesses(later).any(|other| {
+                                other.location == access.location
+                                    && other.mode == Mode::Shared
+                                    && other.after < other.before
+                            })
+                    });
+                    if !leaves {
+                        self.take_out(trace, event);
+                        return true;
+                    }
+                }
+            }
+        }
+        false
+    }
+
+    /// Takes an event and all that comes after it out of the sequence.
+    fn take_out(&mut self, trace: &Trace, event: usize) {
+        for later in (event..trace.len()).rev() {
+            let known = &trace.events()[later];
+            if self.cut.contains(known) && trace.happens_before(event, later) {
+                self.cut.set(known.thread(), known.number);
+            }
+        }
+    }
+
+    /// Lets the sequence be empty, from the state before an event.
+    pub(super) fn prefix(&mut self, trace: &Trace, first: usize) {
+        self.before.clear();
+        for event in &trace.events()[..first] {
+            self.before.set(event.thread(), event.number + 1);
+        }
+        self.cut.clone_from(&self.before);
+    }
+
+    /// Lets the cut have all events.
+    pub(super) fn everything(&mut self, trace: &Trace) {
+        self.prefix(trace, trace.len());
+    }
+
+    /// The sequence: the events of the cut after the state before `first`, and the second event.
+    pub(super) fn sequence(&self, trace: &Trace, first: usize) -> Vec<Element> {
+        let kept = (first..trace.len()).filter(|&event| self.cut.contains(&trace.events()[event]));
+        let mut sequence: Vec<Element> = kept
+            .map(|event| Element {
+                step: trace.events()[event].step,
+                event: Some(event),
+                touches: trace
+                    .accesses(event)
+                    .map(|access| (access.location, access.mode))
+                    .collect(),
+                after: Vec::new(),
+            })
+            .collect();
+        let after = sequence
+            .iter()
+            .filter_map(|earlier| earlier.event)
+            .filter(|&event| {
+                trace.events()[event].thread() == self.last.thread
+                    || conflict(trace, event, &self.step)
+                    || self.thread_knows_in_sequence(trace, event)
+            })
+            .collect();
+        sequence.push(Element {
+            step: self.last,
+            event: None,
+            touches: self
+                .step
+                .accesses
+                .iter()
+                .map(|access| (access.location, access.mode))
+                .collect(),
+            after,
+        });
+        sequence
+    }
+
+    /// Whether a move from the state before `first` is a weak initial of the sequence: some execution
+    /// that begins with the move has the same events as one that begins with the sequence.
+    pub(super) fn is_weak_initial(
+        &self,
+        trace: &Trace,
+        first: usize,
+        begun: Move,
+        execution: &mut impl Execution,
+        step: &mut Step,
+    ) -> bool {
+        let number = self.before.count(begun.thread);
+        if number < self.cut.count(begun.thread) {
+            let event = (first..trace.len())
+                .find(|&event| {
+                    let known = &trace.events()[event];
+                    known.thread() == begun.thread && known.number == number
+                })
+                .unwrap_or(first);
+            return trace.events()[event].step == begun
+                && trace
+                    .clock(event)
+                    .iter()
+                    .enumerate()
+                    .all(|(thread, &count)| {
+                        let thread = thread_id(thread);
+                        thread == begun.thread || count <= self.before.count(thread)
+                    });
+        }
+        if begun.thread == self.last.thread {
+            return begun == self.last && !self.last_comes_after_some(trace, first);
+        }
+        execution.foresee(trace, &self.before, begun.thread, number, step);
+        let conflicts_with_last = step.accesses.iter().any(|mine| {
+            self.step.accesses.iter().any(|theirs| {
+                mine.location == theirs.location && mine.mode.conflicts_with(theirs.mode)
+            })
+        });
+        !conflicts_with_last
+            && !(first..trace.len()).any(|event| {
+                self.cut.contains(&trace.events()[event]) && conflict(trace, event, step)
+            })
+    }
+
+    /// Whether the second event comes after another one of the sequence.
+    fn last_comes_after_some(&self, trace: &Trace, first: usize) -> bool {
+        (first..trace.len()).any(|event| {
+            self.cut.contains(&trace.events()[event])
+                && (conflict(trace, event, &self.step)
+                    || self.thread_knows_in_sequence(trace, event))
+        })
+    }
+
+    fn thread_knows_in_sequence(&self, trace: &Trace, event: usize) -> bool {
+        // The thread has no event in the sequence; only what woke it can be there.
+        let cause = match self.second {
+            Second::Event { event, .. } => trace.cause_of(event),
+            Second::Waiting { thread, .. } => trace.pending_cause(thread),
+        };
+        cause.is_some_and(|cause| trace.happens_before(event, cause))
+    }
+}
+
+/// Whether the order of an event and of a step of another thread matters.
+pub(super) fn conflict(trace: &Trace, event: usize, step: &Step) -> bool {
+    trace.accesses(event).any(|theirs| {
+        step.accesses
+            .iter()
+            .any(|mine| mine.location == theirs.location && mine.mode.conflicts_with(theirs.mode))
+    })
+}
+
+fn thread_id(index: usize) -> ThreadId {
+    ThreadId(u32::try_from(index).unwrap_or(u32::MAX))
+}

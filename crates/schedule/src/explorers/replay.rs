@@ -1,0 +1,61 @@
+//! One given schedule.
+
+use crate::execution::{Diverged, Execution, Move, Status, Step, ThreadId};
+use crate::explorer::{Coverage, Explorer, Visitor, default_thread};
+use crate::trace::Trace;
+
+/// Runs one execution: the moves that are given, then each thread as long as it can.
+#[derive(Clone, Debug)]
+pub struct Replay {
+    /// The moves, with threads numbered in the order in which this execution starts them.
+    pub schedule: Vec<Move>,
+}
+
+impl Explorer for Replay {
+    fn explore<X: Execution>(
+        &mut self,
+        execution: &mut X,
+        visitor: &mut impl Visitor<X>,
+    ) -> Result<Coverage, Diverged> {
+        let mut trace = Trace::new();
+        let mut step = Step::default();
+        execution.restart();
+        loop {
+            let next = match self.schedule.get(trace.len()) {
+                Some(&next) => {
+                    let thread = execution.threads().get(next.thread.index()).copied();
+                    let can_move = |thread: &ThreadId| execution.status(*thread) == Status::Enabled;
+                    let Some(thread) = thread.filter(can_move) else {
+                        return Err(Diverged {
+                            expected: format!(
+                                "thread {} makes step {} of the schedule",
+                                next.thread.0,
+                                trace.len() + 1
+                            ),
+                            found: if thread.is_some() {
+                                "it can't move there".to_owned()
+                            } else {
+                                "there is no such thread".to_owned()
+                            },
+                        });
+                    };
+                    Move { thread, ..next }
+                }
+                None => {
+                    let last = trace.events().last().map(|event| event.thread());
+                    match default_thread(execution, last) {
+                        Some(thread) => Move { thread, choice: 0 },
+                        None => break,
+                    }
+                }
+            };
+            execution.step(next, &mut step)?;
+            trace.push(next, &step);
+            if visitor.pulse().is_break() {
+                return Ok(Coverage::Some);
+            }
+        }
+        let _ = visitor.ended(execution, &trace);
+        Ok(Coverage::Some)
+    }
+}

@@ -1,0 +1,15 @@
+//! Stateless exploration: running a program again and again, each time by another schedule.
+#![forbid(unsafe_code)]
+
+pub mod class;
+pub mod execution;
+pub mod explorer;
+pub mod explorers;
+pub mod system;
+pub mod testing;
+pub mod trace;
+
+pub use class::{ClassHash, class_of};
+pub use execution::{Access, Diverged, Execution, Location, Mode, Move, Status, Step, ThreadId};
+pub use explorer::{Coverage, Explorer, ParallelExplorer, Visitor};
+pub use trace::{Cut, Event, Trace};

@@ -1,0 +1,279 @@
+//! [`Stepwise`]: any [`System`] as an [`Execution`].
+//!
+//! A system has states that can be kept, so running the same moves again costs nothing, and what a step would
+//! do after some of the events of an execution is found by making these steps. No state is brought into canonical
+//! form within an execution: positions and names then stay what they are, up to the order in which different threads
+//! have spawned, and that is taken care of by [`System::maker`].
+//!
+//! [`examine`](examine()) runs an explorer over a system and collects what is wrong with it.
+//!
+//! ```
+//! use raddle_explore::testing::{Counters, Op};
+//! use raddle_schedule::explorers::Optimal;
+//! use raddle_schedule::system::{Settings, examine};
+//! use raddle_schedule::Coverage;
+//!
+//! // One thread sets the counter, the other one hopes that it did.
+//! let mut system = Counters::new(&[&[Op::Set(0, 1)], &[Op::Assert(0, 1)]]);
+//! let settings = Settings { all: true, ..Settings::default() };
+//! let found = examine(&mut system, &mut Optimal::default(), &settings);
+//!
+//! assert_eq!(found.coverage, Coverage::All);
+//! assert_eq!((found.executions, found.violations.len()), (2, 1));
+//! assert_eq!(found.violations[0].schedule.len(), 1);
+//! ```
+
+mod accesses;
+mod examine;
+mod foreseen;
+mod names;
+mod schedule;
+mod stepper;
+
+pub use examine::{Examination, Settings, examine};
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use raddle_explore::{BlockedThread, End, Fault, Place, System};
+
+use crate::execution::{Diverged, Execution, Move, Status, Step, ThreadId};
+use crate::trace::{Cut, Trace};
+use foreseen::Foreseen;
+use stepper::{Node, Stepper, thread_id};
+
+/// Why an exploration can not go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// An execution has more steps than are allowed; it was here last.
+    TooLong(Place),
+    /// The step here has more alternatives than are tried one by one.
+    TooManyAlternatives(Place),
+    /// There were as many executions as are allowed.
+    Executions,
+    /// The time was over.
+    Time,
+    /// It was cancelled.
+    Cancelled,
+    /// Some execution is larger than the system can keep, in this way.
+    Capacity(&'static str),
+}
+
+/// How many steps an execution may have, unless something else is said.
+pub const MAX_LENGTH: usize = 10_000;
+
+/// A system that is run again and again.
+#[derive(Debug)]
+pub struct Stepwise<S: System> {
+    stepper: Stepper<S>,
+    /// The states of the execution under way, and then those of the one before, as long as nothing else
+    /// was done than there.
+    path: Vec<Node<S::State>>,
+    /// The moves between them.
+    made: Vec<Made>,
+    /// How many moves the execution under way has.
+    length: usize,
+    max_length: usize,
+    foreseen: Foreseen<S::State>,
+    /// Why no explorer should go on. Shared with who is asked whether to go on.
+    stop: Rc<Cell<Option<Stop>>>,
+    steps: u64,
+}
+
+/// A move that was made.
+#[derive(Debug)]
+struct Made {
+    taken: Move,
+    step: Step,
+}
+
+impl<S: System> Stepwise<S> {
+    /// The executions of a system, of at most that many steps. With `invariants`, those are
+    /// evaluated in every state, and writes to what they look at are ordered.
+    pub fn new(system: S, max_length: usize, invariants: bool) -> Self {
+        let mut stepper = Stepper::new(system, invariants);
+        let initial = stepper.initial();
+        let mut execution = Self {
+            stepper,
+            path: vec![initial],
+            made: Vec::new(),
+            length: 0,
+            max_length,
+            foreseen: Foreseen::default(),
+            stop: Rc::default(),
+            steps: 0,
+        };
+        execution.find_all_next();
+        execution
+    }
+
+    /// Why no explorer should go on.
+    #[must_use]
+    pub fn stop(&self) -> Rc<Cell<Option<Stop>>> {
+        Rc::clone(&self.stop)
+    }
+
+    /// How many steps were made, without those that were known from the execution before.
+    #[must_use]
+    pub fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// Gives back the system.
+    pub fn into_system(self) -> S {
+        self.stepper.system
+    }
+
+    fn system(&mut self) -> &mut S {
+        &mut self.stepper.system
+    }
+
+    /// The first moves of the execution under way, as the system knows them.
+    fn system_moves(&self, count: usize) -> Vec<raddle_explore::Move> {
+        let states = self.path.iter().zip(&self.made).take(count);
+        states
+            .filter_map(|(node, made)| {
+                let position = node.position(made.taken.thread)?;
+                Some(raddle_explore::Move {
+                    thread: raddle_explore::ThreadId(thread_id(position).0),
+                    choice: node.known_next(position)?.choice(made.taken.choice),
+                })
+            })
+            .collect()
+    }
+
+    /// Names for blocked threads of the last state, and where they are.
+    fn names_of(&self, blocked: &[BlockedThread]) -> Vec<(u64, Place)> {
+        let (system, state) = (&self.stepper.system, &self.path[self.length].state);
+        blocked
+            .iter()
+            .map(|waiting| (system.thread_name(state, waiting.thread), waiting.place))
+            .collect()
+    }
+
+    /// How the step with this number failed, if it did.
+    #[must_use]
+    pub fn fault(&self, number: usize) -> Option<&Fault> {
+        self.path[number + 1].fault.as_ref()
+    }
+
+    /// The first invariant that does not hold after that many steps.
+    #[must_use]
+    pub fn broken_invariant(&self, steps: usize) -> Option<&Fault> {
+        self.path[steps].broken.as_ref()
+    }
+
+    /// How an execution has ended, in which no thread can move; appends the threads that are blocked, by
+    /// their positions.
+    pub fn end(&self, blocked: &mut Vec<BlockedThread>) -> End {
+        let node = &self.path[self.length];
+        for position in 0..node.threads.len() {
+            let Some(next) = node.known_next(position) else {
+                continue;
+            };
+            if next.status == Status::Blocked {
+                let thread = raddle_explore::ThreadId(thread_id(position).0);
+                blocked.push(BlockedThread {
+                    thread,
+                    place: self.stepper.system.place(&node.state, thread),
+                    assumption: next.assumption,
+                });
+            }
+        }
+        End::of(blocked, self.stepper.system.failed(&node.state))
+    }
+
+    /// Finds what each thread of the last state does next.
+    fn find_all_next(&mut self) {
+        let node = &mut self.path[self.length];
+        for position in 0..node.threads.len() {
+            let next = self.stepper.next(node, position);
+            if next.unbounded {
+                let thread = raddle_explore::ThreadId(thread_id(position).0);
+                let place = self.stepper.system.place(&node.state, thread);
+                self.stop.set(Some(Stop::TooManyAlternatives(place)));
+            }
+        }
+    }
+
+    /// Makes a step that is not known from the execution before.
+    fn make(&mut self, next: Move) {
+        self.path.truncate(self.length + 1);
+        if self.made.len() > self.length {
+            self.made.truncate(self.length);
+            self.foreseen.clear();
+        }
+        let before = &mut self.path[self.length];
+        let position = before.position(next.thread);
+        let position = position.expect("only threads that were started move");
+        let mut step = self.stepper.next(before, position).step.clone();
+        let after = self
+            .stepper
+            .after(before, position, next.choice, &mut step.wakes);
+        self.path.push(after);
+        self.made.push(Made { taken: next, step });
+        self.steps += 1;
+        if self.made.len() > self.max_length {
+            let thread = raddle_explore::ThreadId(thread_id(position).0);
+            let state = &self.path[self.length].state;
+            let place = self.stepper.system.place(state, thread);
+            self.stop.set(Some(Stop::TooLong(place)));
+        }
+    }
+}
+
+impl<S: System> Execution for Stepwise<S> {
+    fn restart(&mut self) {
+        self.length = 0;
+    }
+
+    fn threads(&self) -> &[ThreadId] {
+        &self.path[self.length].threads
+    }
+
+    fn status(&self, thread: ThreadId) -> Status {
+        let node = &self.path[self.length];
+        let position = node.position(thread);
+        let next = position.and_then(|position| node.known_next(position));
+        next.map_or(Status::Ended, |next| next.status)
+    }
+
+    fn alternatives(&self, thread: ThreadId) -> u32 {
+        let node = &self.path[self.length];
+        let position = node.position(thread);
+        let next = position.and_then(|position| node.known_next(position));
+        next.map_or(1, |next| next.step.alternatives)
+    }
+
+    fn step(&mut self, next: Move, step: &mut Step) -> Result<(), Diverged> {
+        let known = self.made.get(self.length);
+        if known.is_none_or(|known| known.taken != next) {
+            self.make(next);
+        }
+        step.clone_from(&self.made[self.length].step);
+        self.length += 1;
+        self.find_all_next();
+        Ok(())
+    }
+
+    fn foresee(
+        &mut self,
+        trace: &Trace,
+        cut: &Cut,
+        thread: ThreadId,
+        number: u32,
+        step: &mut Step,
+    ) -> bool {
+        debug_assert_eq!(cut.count(thread), number, "a thread's steps come in order");
+        step.clear();
+        let node = self
+            .foreseen
+            .after(&mut self.stepper, &mut self.path, trace, cut);
+        let Some(position) = node.position(thread) else {
+            return false;
+        };
+        let next = self.stepper.next(node, position);
+        step.clone_from(&next.step);
+        next.status == Status::Enabled
+    }
+}

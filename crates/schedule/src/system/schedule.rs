@@ -1,0 +1,60 @@
+//! Executions as schedules that others can replay.
+
+use raddle_explore::{Choice, Move, Status, Step, System, ThreadId};
+
+/// The moves of an execution in which no state was brought into canonical form as a schedule for
+/// [`raddle_explore::replay`], which does so after every move; and the state after them, as it was without that.
+///
+/// Alternatives are numbered by the positions of threads where it matters, and canonical form can
+/// change the order of threads that were started by different parents. So an alternative is known by the state
+/// that it leads to.
+pub(super) fn canonical_schedule<S: System>(
+    system: &mut S,
+    moves: impl Iterator<Item = Move>,
+) -> (Vec<Move>, S::State) {
+    let mut state = system.initial();
+    let mut canonical = state.clone();
+    let mut step = Step::default();
+    let mut schedule = Vec::new();
+    let (mut wanted, mut found) = (Vec::new(), Vec::new());
+    for taken in moves {
+        let thread = system.canonicalise_following(&mut state.clone(), taken.thread);
+        system.step(&state, taken.thread, taken.choice, &mut step);
+        std::mem::swap(&mut state, &mut step.after);
+        encode_canonical(system, &mut state.clone(), &mut wanted);
+        let mut next = Some(Choice::FIRST);
+        let mut taken = taken.choice;
+        while let Some(choice) = next {
+            system.step(&canonical, thread, choice, &mut step);
+            next = step.next_choice;
+            if matches!(step.status, Status::Moved | Status::Failed(_)) {
+                encode_canonical(system, &mut step.after, &mut found);
+                if found == wanted {
+                    taken = choice;
+                    break;
+                }
+            }
+        }
+        std::mem::swap(&mut canonical, &mut step.after);
+        schedule.push(Move {
+            thread,
+            choice: taken,
+        });
+    }
+    (schedule, state)
+}
+
+fn encode_canonical<S: System>(system: &mut S, state: &mut S::State, bytes: &mut Vec<u8>) {
+    system.canonicalise(state);
+    bytes.clear();
+    system.encode(state, bytes);
+}
+
+/// Where a thread is once the state is in canonical form.
+pub(super) fn canonical_position<S: System>(
+    system: &mut S,
+    state: &S::State,
+    thread: ThreadId,
+) -> ThreadId {
+    system.canonicalise_following(&mut state.clone(), thread)
+}

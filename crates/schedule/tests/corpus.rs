@@ -1,0 +1,187 @@
+//! The explorers against the full search, on the programs of the corpus that end soon.
+#![allow(missing_docs)]
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use raddle_explore::reductions::full::Full;
+use raddle_explore::{Place, Property, Search, Violation};
+use raddle_lang::Source;
+use raddle_machine::{Granularity, Machine};
+use raddle_schedule::explorers::{Algorithm1, Algorithm2, Dfs, Iterative, Optimal};
+use raddle_schedule::system::{Examination, Settings, examine};
+use raddle_schedule::{Coverage, Explorer};
+
+/// Programs with longer executions are left out, and those with more of them.
+const LONGEST: usize = 60;
+const MOST_EXECUTIONS: u64 = 200;
+/// What naive enumeration is tried for.
+const MOST_NAIVE_EXECUTIONS: u64 = 2_000;
+
+/// Few executions, but of many threads that have little to do with each other: the context bounds of so many graphs
+/// would take minutes.
+const WIDE: [&str; 4] = [
+    "corpus/papers/cartesian-file-system-4.rad",
+    "corpus/papers/cartesian-file-system-5.rad",
+    "corpus/papers/cartesian-indexer-5.rad",
+    "corpus/papers/cartesian-indexer-6.rad",
+];
+
+/// The violations: what, and where.
+type Found = BTreeSet<(Property, Vec<Place>)>;
+
+fn found(violations: &[Violation]) -> Found {
+    let key = |violation: &Violation| {
+        let mut places = violation.places();
+        places.sort_unstable();
+        (violation.property(), places)
+    };
+    violations.iter().map(key).collect()
+}
+
+fn run(machine: &Machine, explorer: &mut impl Explorer, most: u64) -> Examination {
+    let settings = Settings {
+        all: true,
+        max_length: LONGEST,
+        max_executions: Some(most),
+        ..Settings::default()
+    };
+    examine(&mut machine.clone(), explorer, &settings)
+}
+
+/// Compares the explorers on a program. Returns whether it is small enough.
+fn compare(machine: &Machine, problems: &mut Vec<String>) -> Option<bool> {
+    let optimal = run(machine, &mut Optimal::default(), MOST_EXECUTIONS);
+    if optimal.stop.is_some() {
+        return None;
+    }
+    let iterative = run(machine, &mut Iterative::default(), 2 * MOST_EXECUTIONS);
+    let classes = iterative.classes;
+    let full = Search::new()
+        .collect_all()
+        .run(&mut machine.clone(), &mut Full::default());
+    let expected = found(&full.violations);
+    let mut expect = |what: &str, is: String, should: String| {
+        if is != should {
+            problems.push(format!("{what}: {is}, and not {should}"));
+        }
+    };
+    let mut all = |what: &str, run: &Examination| {
+        expect(
+            &format!("{what} finds"),
+            format!("{:?}", found(&run.violations)),
+            format!("{expected:?}"),
+        );
+        expect(
+            &format!("classes of {what}"),
+            format!("{} of {} {:?}", run.classes, run.executions, run.coverage),
+            format!("{classes} of {classes} {:?}", Coverage::All),
+        );
+    };
+    all("iterative", &iterative);
+    all("optimal", &optimal);
+    let mut unbounded = Algorithm1 {
+        bound: u32::MAX,
+        ..Algorithm1::default()
+    };
+    all(
+        "algorithm 1",
+        &run(machine, &mut unbounded, 2 * MOST_EXECUTIONS),
+    );
+    let naive = run(machine, &mut Dfs::default(), MOST_NAIVE_EXECUTIONS);
+    if naive.stop.is_none() {
+        expect(
+            "naive search finds",
+            format!("{:?}", found(&naive.violations)),
+            format!("{expected:?}"),
+        );
+        expect(
+            "classes of naive search",
+            naive.classes.to_string(),
+            classes.to_string(),
+        );
+    }
+    for bound in 0..=2 {
+        let mut dfs = Dfs { bound: Some(bound) };
+        let naive = run(machine, &mut dfs, MOST_NAIVE_EXECUTIONS);
+        let mut algorithm1 = Algorithm1 {
+            bound,
+            ..Algorithm1::default()
+        };
+        let one = run(machine, &mut algorithm1, 2 * MOST_EXECUTIONS);
+        let two = run(machine, &mut Algorithm2 { bound }, 2 * MOST_EXECUTIONS);
+        for (what, run) in [("algorithm 1", one), ("algorithm 2", two)] {
+            if naive.stop.is_none() {
+                expect(
+                    &format!("{what} within bound {bound} finds"),
+                    format!("{:?}", found(&run.violations)),
+                    format!("{:?}", found(&naive.violations)),
+                );
+                expect(
+                    &format!("classes of {what} within bound {bound}"),
+                    format!("{} of {}", run.classes, run.executions),
+                    format!("{0} of {0}", naive.classes),
+                );
+            }
+        }
+    }
+    Some(naive.stop.is_none())
+}
+
+#[test]
+fn explorers_agree_with_the_full_search_on_the_corpus() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut programs = Vec::new();
+    for folder in ["corpus", "examples"] {
+        list(&root.join(folder), &mut programs);
+    }
+    let (mut compared, mut enumerated) = (0, 0);
+    let mut report = String::new();
+    for path in &programs {
+        let text = std::fs::read_to_string(path).expect("it can be read");
+        let name = path
+            .strip_prefix(&root)
+            .unwrap_or(path)
+            .display()
+            .to_string();
+        if WIDE.contains(&name.as_str()) {
+            continue;
+        }
+        let (program, _) = raddle_machine::load(Source::new(&name, &text));
+        let Some(program) = program else {
+            continue;
+        };
+        let machine = Machine::new(Arc::new(program), Granularity::Access);
+        let mut problems = Vec::new();
+        if let Some(naive) = compare(&machine, &mut problems) {
+            compared += 1;
+            enumerated += usize::from(naive);
+        }
+        for problem in problems {
+            report += &format!("  {name}: {problem}\n");
+        }
+    }
+    println!(
+        "{} programs, {compared} compared, {enumerated} with naive search",
+        programs.len()
+    );
+    assert!(report.is_empty(), "\n{report}");
+    assert!(
+        compared >= 90 && enumerated >= 70,
+        "{compared} {enumerated}"
+    );
+}
+
+fn list(folder: &Path, programs: &mut Vec<PathBuf>) {
+    let entries = std::fs::read_dir(folder).expect("the folder can be listed");
+    for entry in entries {
+        let path = entry.expect("the folder can be listed").path();
+        if path.is_dir() {
+            list(&path, programs);
+        } else if path.extension().is_some_and(|found| found == "rad") {
+            programs.push(path);
+        }
+    }
+    programs.sort();
+}

@@ -1,0 +1,107 @@
+//! Running executions one by one agrees with the full search on random programs that end.
+
+use std::collections::BTreeSet;
+
+use raddle_difftest::syntax::Program;
+use raddle_difftest::{Campaign, compile, granularity_of, shrink};
+use raddle_explore::reductions::full::Full;
+use raddle_explore::{Place, Property, Search, Violation};
+use raddle_machine::Machine;
+use raddle_schedule::Explorer;
+use raddle_schedule::explorers::{Dfs, Iterative, Optimal};
+use raddle_schedule::system::{Examination, Settings, examine};
+
+const PROGRAMS: u64 = 450;
+/// Programs with longer executions are left out, and those with more of them.
+const LONGEST: usize = 60;
+const MOST_EXECUTIONS: u64 = 200;
+const MOST_NAIVE_EXECUTIONS: u64 = 1_000;
+const MOST_STATES: u64 = 100_000;
+
+/// What is wrong where.
+fn found(violations: &[Violation]) -> BTreeSet<(Property, Vec<Place>)> {
+    let key = |violation: &Violation| {
+        let mut places = violation.places();
+        places.sort_unstable();
+        (violation.property(), places)
+    };
+    violations.iter().map(key).collect()
+}
+
+fn run(machine: &Machine, explorer: &mut impl Explorer, most: u64) -> Examination {
+    let settings = Settings {
+        all: true,
+        max_length: LONGEST,
+        max_executions: Some(most),
+        ..Settings::default()
+    };
+    examine(&mut machine.clone(), explorer, &settings)
+}
+
+/// What became of a comparison.
+enum Compared {
+    TooLarge,
+    Same,
+    Differ(String),
+}
+
+/// Compares what an explorer finds with the full search, and its classes with those of the naive search.
+fn compare<E: Explorer + Default>(program: &Program) -> Compared {
+    let Ok(program) = compile(&program.to_string()) else {
+        return Compared::TooLarge;
+    };
+    let machine = Machine::new(program.clone(), granularity_of(&program));
+    let explored = run(&machine, &mut E::default(), MOST_EXECUTIONS);
+    let full = Search::new()
+        .collect_all()
+        .max_states(MOST_STATES)
+        .run(&mut machine.clone(), &mut Full::default());
+    if explored.stop.is_some() || full.cut.is_some() {
+        return Compared::TooLarge;
+    }
+    let (expected, found) = (found(&full.violations), found(&explored.violations));
+    if found != expected {
+        return Compared::Differ(format!("finds {found:?}, and not {expected:?}"));
+    }
+    let naive = run(&machine, &mut Dfs::default(), MOST_NAIVE_EXECUTIONS);
+    let classes = match naive.stop {
+        None => naive.classes,
+        Some(_) => explored.classes,
+    };
+    match (explored.executions, explored.classes) == (classes, classes) {
+        true => Compared::Same,
+        false => Compared::Differ(format!(
+            "has {} executions of {} classes, there are {classes}",
+            explored.executions, explored.classes
+        )),
+    }
+}
+
+fn compare_all<E: Explorer + Default>() {
+    let campaign = Campaign::new(1, PROGRAMS);
+    let mut compared = 0;
+    for number in 0..PROGRAMS {
+        let (_, program) = campaign.program(number);
+        match compare::<E>(&program) {
+            Compared::TooLarge => {}
+            Compared::Same => compared += 1,
+            Compared::Differ(what) => {
+                let differs =
+                    |smaller: &Program| matches!(compare::<E>(smaller), Compared::Differ(_));
+                let shrunk = shrink(&program, differs);
+                panic!("program {number} {what}; shrunk:\n{shrunk}");
+            }
+        }
+    }
+    assert!(compared >= 300, "only {compared} programs were compared");
+}
+
+#[test]
+fn iterative_agrees_with_the_full_search() {
+    compare_all::<Iterative>();
+}
+
+#[test]
+fn optimal_agrees_with_the_full_search() {
+    compare_all::<Optimal>();
+}
