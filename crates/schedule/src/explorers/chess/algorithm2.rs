@@ -2,7 +2,7 @@
 //!
 //! The paper's `H` has the graphs from which no terminal graph within the bound is left to be found. Here
 //! every graph has a *level*: the greatest bound for which it would be in `H`. A terminal
-//! graph has the level [`Level::ALL`]; `Mark` raises the level of a graph to
+//! graph has the level `Level::ALL`; `Mark` raises the level of a graph to
 //!
 //! ```text
 //! level(x) = min over t in E(x) of max(CB(x, t) - 1, level(next(x, t)))

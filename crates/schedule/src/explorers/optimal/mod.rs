@@ -7,7 +7,7 @@
 //! `e'`) leads to executions in which `e'` comes first. It is run, unless the executions that begin like it
 //! are covered by those that were run from that state or will be.
 //!
-//! The sequences that wait to be run from a state form its *wake-up tree* (section 5 of the paper, [`WakeupTree`]).
+//! The sequences that wait to be run from a state form its *wake-up tree* (section 5 of the paper, `WakeupTree`).
 //!
 //! # Departures
 //!
@@ -19,7 +19,7 @@
 //!   `w` and lets `q` move as soon as it can; there, no event between `p` and `q` finds `q` able to move, and going back from `q`
 //!   ends at `p`.
 //! - **Readers.** Taking a lock for reading commutes with other such steps. When a writer is moved before
-//!   one reader, other readers that would then still hold the lock have to go too; see [`Race::spare`].
+//!   one reader, other readers that would then still hold the lock have to go too; see `Race::spare`.
 //! - **Alternatives** of one step exclude each other like the two orders of a race, and are treated as one.
 //! - **What a step would do elsewhere** may differ from what it did: a compare-exchange that failed
 //!   may succeed. [`Execution::foresee`] tells.
