@@ -94,7 +94,7 @@ fn the_bounded_queue() {
         message,
         "live-lock: the threads that are left spin for ever"
     );
-    assert_eq!(verify(bounded_queue::<false>), 1908);
+    assert_eq!(verify(bounded_queue::<false>), 1360);
 }
 
 /// A writer and a reader: both numbers are always the same.
@@ -114,7 +114,7 @@ fn the_seqlock() {
     let (kind, message) = find(seqlock::<true>);
     assert_eq!(kind, Panic);
     assert!(message.contains("half of a write was read"), "{message}");
-    assert_eq!(verify(seqlock::<false>), 7691);
+    assert_eq!(verify(seqlock::<false>), 4255);
 }
 
 /// A writer and two readers.
