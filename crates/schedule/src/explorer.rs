@@ -19,22 +19,6 @@ pub trait Explorer {
     ) -> Result<Coverage, Diverged>;
 }
 
-/// An explorer that several workers can share.
-pub trait ParallelExplorer: Explorer {
-    /// Explores with as many threads of the operating system. `worker` makes what each of them runs and reports to, on its thread,
-    /// from the number of the worker; the programs of all workers are the same. The classes that are run are those of
-    /// [`Explorer::explore`], but some may be run more than once.
-    ///
-    /// # Errors
-    ///
-    /// If the program does not do the same when it is run again.
-    fn explore_in_parallel<X: Execution, V: Visitor<X>>(
-        &mut self,
-        workers: usize,
-        worker: impl Fn(usize) -> (X, V) + Sync,
-    ) -> Result<Coverage, Diverged>;
-}
-
 /// Who is told of executions.
 pub trait Visitor<X> {
     /// An execution has ended: no thread can move. The visitor says whether to go on.

@@ -11,5 +11,5 @@ pub mod trace;
 
 pub use class::{ClassHash, class_of};
 pub use execution::{Access, Diverged, Execution, Location, Mode, Move, Status, Step, ThreadId};
-pub use explorer::{Coverage, Explorer, ParallelExplorer, Visitor};
+pub use explorer::{Coverage, Explorer, Visitor};
 pub use trace::{Cut, Event, Trace};

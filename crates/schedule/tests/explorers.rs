@@ -3,15 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
-use std::sync::Mutex;
 
 use raddle_schedule::explorers::{
     Algorithm1, Algorithm2, Dfs, Iterative, Optimal, Pct, Random, Replay,
 };
 use raddle_schedule::testing::{Op, Op::*, Toy};
-use raddle_schedule::{
-    ClassHash, Coverage, Explorer, Move, ParallelExplorer, ThreadId, Trace, class_of,
-};
+use raddle_schedule::{ClassHash, Coverage, Explorer, Move, ThreadId, Trace, class_of};
 
 type Outcome = (Vec<Vec<u64>>, bool);
 
@@ -347,49 +344,6 @@ fn shrink(mut program: Program, mut last: String) -> (Program, String) {
     }
 }
 
-/// Several workers run the classes that one runs.
-#[test]
-fn workers() {
-    let (mut executions, mut classes) = (0, 0);
-    for seed in 0..programs(150) {
-        let kinds = [3, 6, 11, 13, 16, 21][seed as usize % 6];
-        let mut program = random_program(seed * 3 + 3_000_000, kinds);
-        program.extend(random_program(seed * 3 + 4_000_000, kinds));
-        program.truncate(4);
-        let flat = flat(&program);
-        let threads: Vec<&[Op]> = flat.iter().map(Vec::as_slice).collect();
-        let (coverage, alone) = explore(&mut Optimal::default(), &threads);
-        if coverage != Coverage::All {
-            continue;
-        }
-        let seen = Mutex::new(Seen::default());
-        let worker = |_| {
-            let visit = |toy: &mut Toy, trace: &Trace| {
-                let mut seen = seen.lock().expect("nobody panics");
-                seen.executions += 1;
-                *seen.classes.entry(class_of(trace)).or_default() += 1;
-                seen.outcomes.insert((toy.outcome(), toy.is_stuck()));
-                ControlFlow::Continue(())
-            };
-            (Toy::new(&threads), visit)
-        };
-        let coverage = Optimal::default().explore_in_parallel(3, worker);
-        assert_eq!(coverage, Ok(Coverage::All));
-        let together = seen.into_inner().expect("nobody panics");
-        assert!(
-            together.classes.keys().eq(alone.classes.keys()),
-            "seed {seed}: {program:?}"
-        );
-        assert_eq!(together.outcomes, alone.outcomes, "seed {seed}");
-        executions += together.executions;
-        classes += alone.executions;
-    }
-    // Branches that are under way at the same time have classes in common.
-    assert!(
-        executions < 6 * classes,
-        "{executions} executions of {classes} classes"
-    );
-}
 /// A reader that the writer has heard of cannot be moved out of the writer's way.
 #[test]
 fn a_reader_that_is_known() {

@@ -24,14 +24,10 @@
 //! - **What a step would do elsewhere** may differ from what it did: a compare-exchange that failed
 //!   may succeed. [`Execution::foresee`] tells.
 
-mod parallel;
 mod race;
 mod wakeup_tree;
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
-
-use parallel::SharedNode;
 
 use race::{Race, Second, conflict};
 use wakeup_tree::{Branch, WakeupTree};
@@ -67,7 +63,7 @@ impl Explorer for Optimal {
     ) -> Result<Coverage, Diverged> {
         let mut search = Search::new(execution);
         search.execution.restart();
-        let ended = search.run(WakeupTree::default(), visitor, |_| ())?;
+        let ended = search.run(WakeupTree::default(), visitor)?;
         self.redundant = search.redundant;
         Ok(match ended {
             ControlFlow::Continue(()) => Coverage::All,
@@ -85,8 +81,6 @@ struct Search<'a, X> {
     step: Step,
     race: Race,
     redundant: u64,
-    /// The nodes that other workers share: all but the first of these nodes are this search's own.
-    shared: Vec<Arc<SharedNode>>,
 }
 
 impl<'a, X: Execution> Search<'a, X> {
@@ -98,17 +92,14 @@ impl<'a, X: Execution> Search<'a, X> {
             step: Step::default(),
             race: Race::default(),
             redundant: 0,
-            shared: Vec::new(),
         }
     }
 
-    /// Goes on from the end of the trace, with what is planned there, until nothing is left below the nodes that are
-    /// shared, or the visitor has seen enough. Between two executions, `pause` may look at the search.
+    /// Goes on from the end of the trace, with what is planned there, until nothing is left or the visitor has seen enough.
     fn run(
         &mut self,
         mut planned: WakeupTree,
         visitor: &mut impl Visitor<X>,
-        mut pause: impl FnMut(&mut Self),
     ) -> Result<ControlFlow<()>, Diverged> {
         loop {
             let begin = self.trace.len().saturating_sub(1);
@@ -124,7 +115,6 @@ impl<'a, X: Execution> Search<'a, X> {
             }
             self.put_to_sleep(begin);
             self.reverse_races(begin);
-            pause(self);
             let Some(branch) = self.backtrack() else {
                 return Ok(ControlFlow::Continue(()));
             };
@@ -163,9 +153,6 @@ impl<'a, X: Execution> Search<'a, X> {
     fn backtrack(&mut self) -> Option<Branch> {
         loop {
             let last = self.nodes.len().checked_sub(1)?;
-            if last < self.shared.len() {
-                return None;
-            }
             let node = &mut self.nodes[last];
             node.sleep.push(self.trace.events()[last].step);
             if let Some(branch) = node.wakeup_tree.take_first() {
@@ -330,21 +317,15 @@ impl<'a, X: Execution> Search<'a, X> {
             nodes,
             step,
             race,
-            shared,
             ..
         } = self;
         let mut covers =
             |begun: &Move| race.is_weak_initial(trace, first, *begun, *execution, step);
-        match shared.get(first) {
-            None => {
-                let node = &mut nodes[first];
-                if !node.sleep.iter().any(&mut covers) {
-                    let sequence = race.sequence(trace, first);
-                    node.wakeup_tree
-                        .insert(trace, sequence, node.stable_locations);
-                }
-            }
-            Some(node) => node.insert_unless(&mut covers, trace, || race.sequence(trace, first)),
+        let node = &mut nodes[first];
+        if !node.sleep.iter().any(&mut covers) {
+            let sequence = race.sequence(trace, first);
+            node.wakeup_tree
+                .insert(trace, sequence, node.stable_locations);
         }
     }
 }

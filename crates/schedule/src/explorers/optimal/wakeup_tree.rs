@@ -32,11 +32,6 @@ pub(super) struct Branch {
 pub(super) struct WakeupTree(Vec<Branch>);
 
 impl WakeupTree {
-    /// Whether there is nothing to run.
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// Takes the first branch out.
     pub(super) fn take_first(&mut self) -> Option<Branch> {
         (!self.0.is_empty()).then(|| self.0.remove(0))
