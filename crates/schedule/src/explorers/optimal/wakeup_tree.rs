@@ -23,6 +23,9 @@ pub(super) struct Branch {
     pub(super) step: Move,
     touches: Touches,
     pub(super) then: WakeupTree,
+    /// The locations below this have the same numbers in the execution that it was found in and in all that come by the state
+    /// it was to be run from.
+    stable: usize,
     /// Whether the sequence that ends here may begin no execution that others do not: see [`WakeupTree::insert`].
     doubtful: bool,
 }
@@ -78,6 +81,7 @@ impl WakeupTree {
             added = Self(vec![Branch {
                 step: element.step,
                 touches: element.touches,
+                stable,
                 doubtful: doubtful && added.0.is_empty(),
                 then: added,
             }]);
@@ -127,6 +131,8 @@ impl Branch {
     }
 
     fn is_independent_of(&self, element: &Element, stable: usize) -> Option<bool> {
+        // The tree may have been part of one that was made for an earlier state.
+        let stable = self.stable.min(stable);
         let mut known = Some(true);
         for &(mine, mode) in &self.touches {
             for &(theirs, other) in &element.touches {
