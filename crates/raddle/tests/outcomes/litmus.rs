@@ -231,6 +231,12 @@ fn parking() {
             &[Unpark(0)],
             &[Unpark(1), ParkTimeout],
         ]),
+        Program::new([
+            &[],
+            &[ParkTimeout, ParkTimeout, Unpark(0)],
+            &[Unpark(0), Unpark(1)],
+            &[Unpark(0), Unpark(1)],
+        ]),
         Program::new([&[Park], &[Park, Unpark(0)], &[Unpark(1), Unpark(0)]]),
     ]);
 }
@@ -253,6 +259,10 @@ fn channels() {
         .bounded(0, 1),
         Program::new([&[], &[Send(0, 1)], &[Send(0, 0), TryRecv(0)]]).bounded(0, 1),
         Program::new([&[DropReceiver(0)], &[Send(0, 1), Send(0, 2)], &[Load(0)]]).bounded(0, 1),
+        // Two: what fills it is not what makes room.
+        Program::new([&[Send(0, 1)], &[Send(0, 1), Send(0, 0), Recv(0)]]).bounded(0, 2),
+        Program::new([&[Send(0, 2), Recv(0)], &[Send(0, 1)], &[Send(0, 0)]]).bounded(0, 2),
+        Program::new([&[Send(0, 1)], &[Send(0, 2), RecvTimeout(0)], &[Send(0, 1)]]).bounded(0, 2),
         // None.
         Program::new([&[Recv(0)], &[Send(0, 1), Load(0)], &[Store(0, 1)]]).bounded(0, 0),
         Program::new([&[Recv(0), Recv(0)], &[TrySend(0, 1)], &[Send(0, 2)]]).bounded(0, 0),
