@@ -1,6 +1,6 @@
 //! What a thread runs on: a coroutine, or a real thread that waits for its turn.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex};
@@ -88,10 +88,7 @@ impl Fibers {
     pub(crate) fn start(&mut self, runtime: *const Runtime, run: impl FnOnce() + 'static) -> Fiber {
         match self.backend {
             Backend::Coroutines => {
-                let stack = self.stacks.pop().unwrap_or_else(|| {
-                    DefaultStack::new(self.stack_size)
-                        .expect("raddle: no memory for the stack of a thread")
-                });
+                let stack = self.stacks.pop().unwrap_or_else(|| self.new_stack());
                 let limit = stack.limit().get();
                 let coroutine = Coroutine::with_stack(stack, move |yielder, ()| {
                     // SAFETY: who resumes the fiber has the runtime.
@@ -104,6 +101,17 @@ impl Fibers {
                 Fiber::Thread(RealThread::start(runtime, Box::new(run), self.stack_size))
             }
         }
+    }
+
+    fn new_stack(&self) -> DefaultStack {
+        let spare = SPARE_STACKS.try_with(|spare| {
+            let mut spare = spare.borrow_mut();
+            let index = spare.iter().position(|spare| spare.0 == self.stack_size)?;
+            Some(spare.swap_remove(index).1)
+        });
+        spare.ok().flatten().unwrap_or_else(|| {
+            DefaultStack::new(self.stack_size).expect("raddle: no memory for the stack of a thread")
+        })
     }
 
     /// Takes back the stack of a fiber that has ended.
@@ -128,6 +136,18 @@ impl Fibers {
             // The real thread waits for its turn until the end of the process.
             Fiber::Thread(thread) => std::mem::forget(thread),
         }
+    }
+}
+
+impl Drop for Fibers {
+    fn drop(&mut self) {
+        // If the thread is about to end, they go now.
+        let _ = SPARE_STACKS.try_with(|spare| {
+            let mut spare = spare.borrow_mut();
+            let room = MOST_SPARE_STACKS.saturating_sub(spare.len());
+            let kept = self.stacks.drain(..).take(room);
+            spare.extend(kept.map(|stack| (self.stack_size, stack)));
+        });
     }
 }
 
@@ -248,7 +268,12 @@ impl RealThread {
     }
 }
 
+/// A check of a few threads is over sooner than the system has made their stacks.
+const MOST_SPARE_STACKS: usize = 16;
+
 thread_local! {
+    /// Stacks, and how large they were asked for, that checks before have left to those that come.
+    static SPARE_STACKS: RefCell<Vec<(usize, DefaultStack)>> = const { RefCell::new(Vec::new()) };
     static CURRENT: Cell<*const Runtime> = const { Cell::new(std::ptr::null()) };
 }
 
