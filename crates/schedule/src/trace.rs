@@ -119,6 +119,40 @@ impl Cut {
     pub fn clear(&mut self) {
         self.counts.clear();
     }
+
+    /// Makes it have the first events of a trace, this many.
+    pub(crate) fn set_to_first(&mut self, trace: &Trace, count: usize) {
+        self.counts.clear();
+        if count <= trace.len() / 2 {
+            self.counts.resize(trace.lanes.len(), 0);
+            for event in &trace.events[..count] {
+                self.counts[event.thread().index()] = event.number + 1;
+            }
+        } else {
+            self.counts
+                .extend(trace.lanes.iter().map(|lane| lane.count));
+            for event in trace.events[count..].iter().rev() {
+                self.counts[event.thread().index()] = event.number;
+            }
+        }
+    }
+
+    /// Adds the events of a trace that do not come after `first`, which is one whose
+    /// predecessors it has.
+    pub(crate) fn add_independent(&mut self, trace: &Trace, first: usize) {
+        if self.counts.len() < trace.lanes.len() {
+            self.counts.resize(trace.lanes.len(), 0);
+        }
+        let event = &trace.events[first];
+        let (column, number) = (event.thread().index(), event.number);
+        let later = trace.events[first + 1..].iter();
+        let clocks = trace.clocks[(first + 1) * trace.width..].chunks_exact(trace.width);
+        for (event, clock) in later.zip(clocks) {
+            if clock[column] <= number {
+                self.counts[event.thread().index()] = event.number + 1;
+            }
+        }
+    }
 }
 
 /// The events of an execution, in the order in which they happened, with their happens-before relation.
@@ -135,6 +169,8 @@ pub struct Trace {
     /// numbers each.
     clocks: Vec<u32>,
     width: usize,
+    /// How many accesses are shared changes.
+    shared: usize,
 }
 
 impl Trace {
@@ -170,6 +206,11 @@ impl Trace {
     /// What an event touched.
     pub fn accesses(&self, event: usize) -> impl Iterator<Item = &Access> {
         self.touches_of(event).iter().map(|touch| &touch.access)
+    }
+
+    /// Whether there is a shared change among the accesses.
+    pub(crate) fn has_shared_changes(&self) -> bool {
+        self.shared > 0
     }
 
     /// How many events a thread has made.
@@ -292,6 +333,7 @@ impl Trace {
             let Some(touch) = self.touches.pop() else {
                 break;
             };
+            self.shared -= usize::from(touch.access.mode == Mode::Shared);
             let block = &mut self.blocks[touch.block as usize];
             block.last = touch.previous_in_block;
             if block.last == NONE {
@@ -480,6 +522,7 @@ impl Trace {
             self.join_clock(event);
             next = previous_in_block;
         }
+        self.shared += usize::from(access.mode == Mode::Shared);
         let number = small(self.touches.len());
         self.touches.push(Touch {
             access,

@@ -178,16 +178,22 @@ impl Thread {
 /// how many threads that had started before.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
-    numbers: HashMap<(ThreadId, u32), ThreadId>,
+    /// The children of each thread.
+    children: Vec<Vec<ThreadId>>,
+    count: u32,
 }
 
 impl Names {
     pub(crate) fn of_child(&mut self, parent: ThreadId, child: u32) -> ThreadId {
-        // 0 is the main thread.
-        let next = u32::try_from(self.numbers.len() + 1).expect("too many threads");
-        *self
-            .numbers
-            .entry((parent, child))
-            .or_insert(ThreadId(next))
+        if self.children.len() <= parent.index() {
+            self.children.resize_with(parent.index() + 1, Vec::new);
+        }
+        let children = &mut self.children[parent.index()];
+        while children.len() <= child as usize {
+            // 0 is the main thread.
+            self.count = self.count.checked_add(1).expect("too many threads");
+            children.push(ThreadId(self.count));
+        }
+        children[child as usize]
     }
 }

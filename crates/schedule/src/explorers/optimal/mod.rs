@@ -167,9 +167,7 @@ impl<'a, X: Execution> Search<'a, X> {
     /// between.
     fn put_to_sleep(&mut self, begin: usize) {
         let mut cut = Cut::default();
-        for event in &self.trace.events()[..begin] {
-            cut.set(event.thread(), event.number + 1);
-        }
+        cut.set_to_first(&self.trace, begin);
         for event in begin..self.trace.len() {
             let (earlier, later) = self.nodes.split_at_mut(event + 1);
             let mut inherited = Vec::new();

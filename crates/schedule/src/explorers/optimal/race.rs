@@ -128,12 +128,8 @@ impl Race {
     ) -> bool {
         self.ways.clear();
         self.prefix(trace, first);
-        self.cut.clone_from(&self.before);
-        for (event, known) in trace.events().iter().enumerate().skip(first) {
-            if !trace.happens_before(first, event) && !self.is_second(event) {
-                self.cut.set(known.thread(), known.number + 1);
-            }
-        }
+        // The second event is not among those: it comes after the first.
+        self.cut.add_independent(trace, first);
         loop {
             let number = self.cut.count(self.last.thread);
             if execution.foresee(trace, &self.cut, self.last.thread, number, &mut self.step) {
@@ -191,16 +187,15 @@ impl Race {
         execution.foresee(trace, &self.cut, self.last.thread, number, &mut self.step)
     }
 
-    fn is_second(&self, event: usize) -> bool {
-        matches!(self.second, Second::Event { event: second, .. } if second == event)
-    }
-
     /// Takes a reader out of the sequence that keeps the second event from happening: one that comes in
     /// and does not leave in what is left of the sequence.
     ///
     /// Nothing is lost: a sequence after which the second event is possible has no such reader, and what is taken
     /// out only takes with it what depends on it.
     fn spare(&mut self, trace: &Trace, first: usize) -> bool {
+        if !trace.has_shared_changes() {
+            return false;
+        }
         for event in (first..trace.len()).rev() {
             let known = &trace.events()[event];
             // What the second event's thread has got to know has to stay.
@@ -246,10 +241,7 @@ impl Race {
 
     /// Lets the sequence be empty, from the state before an event.
     pub(super) fn prefix(&mut self, trace: &Trace, first: usize) {
-        self.before.clear();
-        for event in &trace.events()[..first] {
-            self.before.set(event.thread(), event.number + 1);
-        }
+        self.before.set_to_first(trace, first);
         self.cut.clone_from(&self.before);
     }
 
