@@ -44,7 +44,7 @@ pub fn event_hash(trace: &Trace, event: usize) -> ClassHash {
     let mut after = 0;
     for access in 0..trace.accesses(event).count() {
         let mut blocks = trace.blocks_before(event, access);
-        for earlier in blocks.next_block().into_iter().flatten() {
+        for earlier in blocks.next_block(trace).into_iter().flatten() {
             after = name_after(trace, earlier, after);
         }
     }

@@ -401,19 +401,18 @@ impl Trace {
 
     /// The blocks at a location that an access which is made now would come after, the last first: those
     /// from the last conflicting one on.
-    pub(crate) fn blocks_before_next(&self, location: Location, mode: Mode) -> Blocks<'_> {
+    pub(crate) fn blocks_before_next(&self, location: Location, mode: Mode) -> Blocks {
         let mut block = self.current_block(location);
         if block != NONE && !self.blocks[block as usize].mode.conflicts_with(mode) {
             block = self.blocks[block as usize].previous;
         }
-        Blocks { trace: self, block }
+        Blocks { block }
     }
 
     /// The same for the access with this number of an event.
-    pub(crate) fn blocks_before(&self, event: usize, access: usize) -> Blocks<'_> {
+    pub(crate) fn blocks_before(&self, event: usize, access: usize) -> Blocks {
         let touch = &self.touches_of(event)[access];
         Blocks {
-            trace: self,
             block: self.blocks[touch.block as usize].previous,
         }
     }
@@ -550,23 +549,22 @@ impl<'a> Iterator for Members<'a> {
     }
 }
 
-/// Blocks of one location, the last first.
+/// Blocks of one location of a trace, the last first.
 #[derive(Clone, Copy)]
-pub(crate) struct Blocks<'a> {
-    trace: &'a Trace,
+pub(crate) struct Blocks {
     block: u32,
 }
 
-impl<'a> Blocks<'a> {
+impl Blocks {
     /// The events of the next block, the last first.
-    pub(crate) fn next_block(&mut self) -> Option<impl Iterator<Item = usize> + use<'a>> {
+    pub(crate) fn next_block<'a>(
+        &mut self,
+        trace: &'a Trace,
+    ) -> Option<impl Iterator<Item = usize> + use<'a>> {
         let block = known(self.block)?;
-        self.block = self.trace.blocks[block].previous;
-        Some(
-            self.trace
-                .members(small(block))
-                .map(|touch| touch.event as usize),
-        )
+        let members = trace.members(self.block);
+        self.block = trace.blocks[block].previous;
+        Some(members.map(|touch| touch.event as usize))
     }
 }
 

@@ -84,7 +84,10 @@ impl State {
             changed |= progresses(self.objects.kind(access.location), &access);
             self.objects.set(access.location, access.after);
             if access.location != self.rest {
-                thread.touched.push((access.location, access.after));
+                // Only what comes after a mark is ever looked at.
+                if !thread.marks.is_empty() {
+                    thread.touched.push((access.location, access.after));
+                }
                 if let Some(first) = thread.spin_next {
                     watch(
                         &mut thread.watches,

@@ -325,12 +325,10 @@ impl Execution for Program {
         let id = next.thread;
         let (runs_on, begins) = {
             let mut state = self.runtime.state.borrow_mut();
-            let operation = state.thread(id).next().map(|next| next.operation);
-            let runs_on = state.make(id, next.choice, step);
-            (
-                runs_on && !matches!(operation, Some(Operation::End { .. })),
-                matches!(operation, Some(Operation::Begin)),
-            )
+            let operation = state.thread(id).next().map(|next| &next.operation);
+            let ends = matches!(operation, Some(Operation::End { .. }));
+            let begins = matches!(operation, Some(Operation::Begin));
+            (state.make(id, next.choice, step) && !ends, begins)
         };
         if runs_on {
             self.run(id, begins);

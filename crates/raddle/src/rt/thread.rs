@@ -51,7 +51,7 @@ pub(crate) struct Thread {
     pub(crate) steps: u32,
     /// What its last operation gave.
     pub(crate) result: u64,
-    /// Every location it touched, with the value it left.
+    /// Every location it touched since its first mark, with the value it left.
     pub(crate) touched: Vec<(Location, u64)>,
     pub(crate) watches: Vec<(Location, u64)>,
     pub(crate) marks: Vec<Mark>,

@@ -211,8 +211,8 @@ impl<'a, X: Execution> Search<'a, X> {
             self.reverse(thread, &found);
         }
         self.race.is_new = true;
-        let threads = self.execution.threads().to_vec();
-        for thread in threads {
+        for index in 0..self.execution.threads().len() {
+            let thread = self.execution.threads()[index];
             if self.execution.status(thread) == Status::Blocked {
                 self.race.everything(&self.trace);
                 let number = self.trace.count(thread);
@@ -259,9 +259,9 @@ impl<'a, X: Execution> Search<'a, X> {
     /// it would have been possible, and keeps these.
     fn find_races_of(&mut self, thread: ThreadId, found: &mut Vec<usize>) {
         self.race.last = Move { thread, choice: 0 };
-        let mut position = 0;
+        let mut blocks = self.race.blocks(&self.trace);
         loop {
-            let candidates = self.race.candidates(&self.trace, position);
+            let candidates = self.race.candidates(&self.trace, &mut blocks);
             let before = found.len();
             for candidate in 0..candidates {
                 let first = self.race.firsts[candidate];
@@ -276,7 +276,6 @@ impl<'a, X: Execution> Search<'a, X> {
             if candidates == 0 || found.len() > before {
                 return;
             }
-            position += 1;
         }
     }
 

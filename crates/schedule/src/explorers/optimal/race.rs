@@ -2,7 +2,7 @@
 
 use super::wakeup_tree::Element;
 use crate::execution::{Execution, Location, Mode, Move, Step, ThreadId};
-use crate::trace::{Cut, Trace};
+use crate::trace::{Blocks, Cut, Trace};
 
 /// The second event of a race.
 #[derive(Clone, Copy, Debug)]
@@ -88,18 +88,21 @@ impl Race {
         self.is_new || self.known_to_new[event.thread().index()] <= event.number
     }
 
-    /// Collects the events of a block that the access comes after, counting blocks backwards, that the
-    /// thread does not know of otherwise.
-    pub(super) fn candidates(&mut self, trace: &Trace, position: usize) -> usize {
-        self.firsts.clear();
-        let mut blocks = match self.second {
+    /// The blocks that the access comes after, the last first.
+    pub(super) fn blocks(&self, trace: &Trace) -> Blocks {
+        match self.second {
             Second::Event { event, access } => trace.blocks_before(event, access),
             Second::Waiting { location, mode, .. } => trace.blocks_before_next(location, mode),
-        };
-        for _ in 0..position {
-            blocks.next_block();
         }
-        for first in blocks.next_block().into_iter().flatten() {
+    }
+
+    /// Collects the events of the next block that the thread does not know of otherwise.
+    pub(super) fn candidates(&mut self, trace: &Trace, blocks: &mut Blocks) -> usize {
+        self.firsts.clear();
+        let Some(members) = blocks.next_block(trace) else {
+            return 0;
+        };
+        for first in members {
             if !self.thread_knows(trace, first) {
                 self.firsts.push(first);
             }
