@@ -78,36 +78,35 @@ impl Options {
         mut self,
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<Self, String> {
-        let get =
-            |name: &str| variable(&format!("RADDLE_{name}")).map(|value| (name.to_owned(), value));
-        number(get("BOUND"), |value| self.bound = Some(value))?;
-        number(get("MAX_EXECUTIONS"), |value| {
+        let get = |name: &'static str| variable(name).map(|value| (name, value));
+        number(get("RADDLE_BOUND"), |value| self.bound = Some(value))?;
+        number(get("RADDLE_MAX_EXECUTIONS"), |value| {
             self.max_executions = Some(value);
         })?;
-        number(get("MAX_DURATION"), |seconds: f64| {
+        number(get("RADDLE_MAX_DURATION"), |seconds: f64| {
             self.max_duration = Duration::try_from_secs_f64(seconds).ok();
         })?;
-        number(get("MAX_STEPS"), |value| self.max_steps = value)?;
-        number(get("SPIN_LIMIT"), |value| self.spin_limit = value)?;
-        number(get("SEED"), |value| self.seed = Some(value))?;
-        number(get("SPURIOUS_WAKEUPS"), |value| {
+        number(get("RADDLE_MAX_STEPS"), |value| self.max_steps = value)?;
+        number(get("RADDLE_SPIN_LIMIT"), |value| self.spin_limit = value)?;
+        number(get("RADDLE_SEED"), |value| self.seed = Some(value))?;
+        number(get("RADDLE_SPURIOUS_WAKEUPS"), |value| {
             self.spurious_wakeups = value;
         })?;
-        number(get("STACK_SIZE"), |value| self.stack_size = value)?;
-        flag(get("COUNT_CLASSES"), &mut self.count_classes)?;
-        flag(get("TIMEOUTS"), &mut self.timeouts)?;
-        flag(get("WEAK_FAILURES"), &mut self.weak_failures)?;
-        flag(get("LEAKS"), &mut self.leaks)?;
-        if let Some((_, value)) = get("EXPLORER") {
+        number(get("RADDLE_STACK_SIZE"), |value| self.stack_size = value)?;
+        flag(get("RADDLE_COUNT_CLASSES"), &mut self.count_classes)?;
+        flag(get("RADDLE_TIMEOUTS"), &mut self.timeouts)?;
+        flag(get("RADDLE_WEAK_FAILURES"), &mut self.weak_failures)?;
+        flag(get("RADDLE_LEAKS"), &mut self.leaks)?;
+        if let Some((_, value)) = get("RADDLE_EXPLORER") {
             self.explorer = Some(value);
         }
-        if let Some((_, value)) = get("REPLAY") {
+        if let Some((_, value)) = get("RADDLE_REPLAY") {
             self.replay = Some(value);
         }
-        if let Some((_, value)) = get("REPORT_FILE") {
+        if let Some((_, value)) = get("RADDLE_REPORT_FILE") {
             self.report_file = Some(value.into());
         }
-        if let Some((_, value)) = get("BACKEND") {
+        if let Some((_, value)) = get("RADDLE_BACKEND") {
             self.backend = match value.as_str() {
                 "coroutines" => Backend::Coroutines,
                 "threads" => Backend::Threads,
@@ -134,22 +133,22 @@ impl Options {
 }
 
 fn number<N: std::str::FromStr>(
-    variable: Option<(String, String)>,
+    variable: Option<(&str, String)>,
     set: impl FnOnce(N),
 ) -> Result<(), String> {
     if let Some((name, value)) = variable {
         let parsed = value.parse();
-        set(parsed.map_err(|_| format!("RADDLE_{name} is a number, not `{value}`"))?);
+        set(parsed.map_err(|_| format!("{name} is a number, not `{value}`"))?);
     }
     Ok(())
 }
 
-fn flag(variable: Option<(String, String)>, flag: &mut bool) -> Result<(), String> {
+fn flag(variable: Option<(&str, String)>, flag: &mut bool) -> Result<(), String> {
     if let Some((name, value)) = variable {
         *flag = match value.as_str() {
             "1" | "true" | "on" | "yes" => true,
             "0" | "false" | "off" | "no" => false,
-            _ => return Err(format!("RADDLE_{name} is `on` or `off`, not `{value}`")),
+            _ => return Err(format!("{name} is `on` or `off`, not `{value}`")),
         };
     }
     Ok(())

@@ -177,7 +177,13 @@ impl Trace {
     /// The empty trace.
     #[must_use]
     pub fn new() -> Self {
-        Self::default()
+        Self {
+            events: Vec::with_capacity(64),
+            touches: Vec::with_capacity(64),
+            blocks: Vec::with_capacity(64),
+            locations: Vec::with_capacity(16),
+            ..Self::default()
+        }
     }
 
     /// How many events it has.

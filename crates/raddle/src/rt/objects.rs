@@ -31,6 +31,11 @@ impl Id {
         }
     }
 
+    /// Whether the object was never used, in any execution.
+    pub(crate) fn is_new(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == 0
+    }
+
     /// Gives the object a number.
     pub(crate) fn set(&self, generation: u64, number: u32) {
         assert!(

@@ -13,7 +13,7 @@ use super::failure::Failure;
 use super::fiber::{Fiber, Fibers, replace_current};
 use super::operation::Operation;
 use super::panics::install_hook;
-use super::state::{Phase, State};
+use super::state::{MANY, Phase, State};
 use super::teardown::Unwind;
 use super::{Place, Runtime, fiber};
 use crate::options::Options;
@@ -29,9 +29,9 @@ pub struct Program {
     fibers: Vec<Option<Fiber>>,
     pool: Fibers,
     body: Arc<dyn Fn() + Send + Sync>,
-    /// What this execution and the one before did, to compare them.
+    /// What this execution did, and after that, while it follows it, what the one before did.
     deeds: Vec<Deed>,
-    earlier: Vec<Deed>,
+    done: usize,
     /// Whether this execution has made the same moves as the one before so far.
     follows: bool,
     /// Whether something was learned since this execution began.
@@ -62,8 +62,8 @@ impl Program {
             fibers: Vec::new(),
             pool: Fibers::new(options.backend, options.stack_size),
             body,
-            deeds: Vec::new(),
-            earlier: Vec::new(),
+            deeds: Vec::with_capacity(MANY),
+            done: 0,
             follows: false,
             wiser: false,
             finished: true,
@@ -109,7 +109,10 @@ impl Program {
     /// The moves of this execution.
     #[must_use]
     pub fn moves(&self) -> Vec<Move> {
-        self.deeds.iter().map(|deed| deed.made).collect()
+        self.deeds[..self.done]
+            .iter()
+            .map(|deed| deed.made)
+            .collect()
     }
 
     /// The moves of this execution with threads numbered in the order in which they were started. Unlike
@@ -119,7 +122,7 @@ impl Program {
         let threads = self.threads();
         let position = |id: ThreadId| threads.iter().position(|&started| started == id);
         let number = |id| position(id).and_then(|position| u32::try_from(position).ok());
-        self.deeds
+        self.deeds[..self.done]
             .iter()
             .map(|deed| Move {
                 thread: ThreadId(number(deed.made.thread).unwrap_or(u32::MAX)),
@@ -240,27 +243,28 @@ impl Program {
                 .next()
                 .map(|next| (next.operation, next.place)),
         };
-        let index = self.deeds.len();
+        let index = self.done;
+        self.done += 1;
+        if self.follows
+            && state.failure.is_none()
+            && let Some(earlier) = self.deeds.get_mut(index)
+            && earlier.made == made
+        {
+            if earlier.does_as(&deed) {
+                return Ok(());
+            }
+            let name = state.name_of(made.thread);
+            let diverged = Diverged {
+                expected: earlier.describe(&name),
+                found: deed.describe(&name),
+            };
+            *earlier = deed;
+            return Err(diverged);
+        }
+        self.follows = false;
+        self.deeds.truncate(index);
         self.deeds.push(deed);
-        if !self.follows || state.failure.is_some() {
-            return Ok(());
-        }
-        match self.earlier.get(index) {
-            Some(earlier) if earlier.made == made => {
-                if earlier.does_as(&deed) {
-                    return Ok(());
-                }
-                let name = state.name_of(made.thread);
-                Err(Diverged {
-                    expected: earlier.describe(&name),
-                    found: deed.describe(&name),
-                })
-            }
-            _ => {
-                self.follows = false;
-                Ok(())
-            }
-        }
+        Ok(())
     }
 }
 
@@ -287,8 +291,8 @@ impl Deed {
 impl Execution for Program {
     fn restart(&mut self) {
         self.end();
-        std::mem::swap(&mut self.deeds, &mut self.earlier);
-        self.deeds.clear();
+        self.deeds.truncate(self.done);
+        self.done = 0;
         // If something was learned, it may well do something else.
         self.follows = !std::mem::take(&mut self.wiser) && !self.runtime.state.borrow().learned;
         self.finished = false;

@@ -13,6 +13,9 @@ use super::statics::Copies;
 use super::thread::{Announced, Body, Names, Thread};
 use super::{Place, here};
 
+/// As many steps as a small program makes: there is room for so many from the beginning.
+pub(super) const MANY: usize = 64;
+
 /// What an execution is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
@@ -125,8 +128,8 @@ impl State {
             threads: Vec::new(),
             started: Vec::new(),
             sleepers: Vec::new(),
-            made: Vec::new(),
-            accesses: Vec::new(),
+            made: Vec::with_capacity(MANY),
+            accesses: Vec::with_capacity(MANY),
             panics: Vec::new(),
             failure: None,
             impossible: false,
@@ -186,6 +189,7 @@ impl State {
         let end = self.objects.add(Kind::End, 0);
         let thread = &mut self.threads[id.index()];
         thread.reset();
+        thread.announced.reserve(MANY / 4);
         thread.end = Some(end);
     }
 

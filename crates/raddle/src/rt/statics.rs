@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use super::objects::{Id, Known};
+use super::objects::Id;
 use super::state::{Phase, State};
 
 /// Whether something is in the static memory of the program or of a library.
@@ -76,19 +76,18 @@ pub(crate) unsafe trait Home {
 /// The object that is to be used where `object` is named: itself, or the copy of a static.
 #[track_caller]
 pub(crate) fn home<T: Home + ?Sized>(object: &T) -> &T {
-    let Some(runtime) = super::try_current() else {
-        return object;
-    };
-    let mut state = runtime.state.borrow_mut();
     // Only an object that was never used can be a static: the copies are what is used.
-    if object.id().number(state.generation) != Known::New {
+    if !object.id().is_new() {
         return object;
     }
     let address = std::ptr::from_ref(object).addr();
     if !is_static(address) {
         return object;
     }
-    let copy = state.copy_of_static(object, address);
+    let Some(runtime) = super::try_current() else {
+        return object;
+    };
+    let copy = runtime.state.borrow_mut().copy_of_static(object, address);
     let mut pointer: *const T = object;
     // SAFETY: the address is the first part of every pointer; what may come after it (a length, a table of
     // methods) is the same for the copy. The copy is kept until the execution is over, and so are all references

@@ -88,7 +88,7 @@ impl<'a, X: Execution> Search<'a, X> {
         Self {
             execution,
             trace: Trace::new(),
-            nodes: Vec::new(),
+            nodes: Vec::with_capacity(64),
             step: Step::default(),
             race: Race::default(),
             redundant: 0,
