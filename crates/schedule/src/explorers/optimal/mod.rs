@@ -154,8 +154,8 @@ impl<'a, X: Execution> Search<'a, X> {
         loop {
             let last = self.nodes.len().checked_sub(1)?;
             let node = &mut self.nodes[last];
-            node.sleep.push(self.trace.events()[last].step);
             if let Some(branch) = node.wakeup_tree.take_first() {
+                node.sleep.push(self.trace.events()[last].step);
                 self.trace.truncate(last);
                 return Some(branch);
             }
