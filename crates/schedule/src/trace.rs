@@ -271,9 +271,12 @@ impl Trace {
     /// Adds the step that was just made.
     pub fn push(&mut self, next: Move, step: &Step) {
         let index = small(self.events.len());
-        self.make_room(next.thread);
-        for &thread in &step.wakes {
-            self.make_room(thread);
+        let highest = step
+            .wakes
+            .iter()
+            .fold(next.thread, |id, &woken| id.max(woken));
+        if highest.index() >= self.lanes.len() {
+            self.make_room(highest);
         }
         let lane = self.lanes[next.thread.index()];
         self.events.push(Event {
@@ -487,7 +490,8 @@ impl Trace {
         let (earlier, last) = self
             .clocks
             .split_at_mut((self.events.len() - 1) * self.width);
-        if event + 1 == self.events.len() {
+        let joined = &self.events[event];
+        if event + 1 == self.events.len() || last[joined.thread().index()] > joined.number {
             return;
         }
         for (mine, theirs) in last.iter_mut().zip(&earlier[event * self.width..]) {
