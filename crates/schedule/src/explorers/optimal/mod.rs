@@ -30,7 +30,7 @@ mod wakeup_tree;
 use std::ops::ControlFlow;
 
 use race::{Race, Second, conflict};
-use wakeup_tree::{Branch, WakeupTree};
+use wakeup_tree::{Branch, Sequence, WakeupTree};
 
 use crate::execution::{Diverged, Execution, Move, Status, Step, ThreadId};
 use crate::explorer::{Coverage, Explorer, Visitor, default_thread, replay};
@@ -45,7 +45,7 @@ pub struct Optimal {
 }
 
 /// The state before an event.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Node {
     /// The moves whose executions, from here, are covered.
     sleep: Vec<Move>,
@@ -80,6 +80,9 @@ struct Search<'a, X> {
     nodes: Vec<Node>,
     step: Step,
     race: Race,
+    sequence: Sequence,
+    /// Empty lists of moves, to be used again.
+    spare: Vec<Vec<Move>>,
     redundant: u64,
 }
 
@@ -91,6 +94,8 @@ impl<'a, X: Execution> Search<'a, X> {
             nodes: Vec::with_capacity(64),
             step: Step::default(),
             race: Race::default(),
+            sequence: Sequence::default(),
+            spare: Vec::new(),
             redundant: 0,
         }
     }
@@ -133,19 +138,20 @@ impl<'a, X: Execution> Search<'a, X> {
     /// The next move of the execution, and a node for the state before it: what is planned there, or
     /// whatever comes.
     fn next_move(&mut self, planned: &mut WakeupTree) -> Option<Move> {
-        let mut node = Node {
-            stable_locations: self.execution.location_count(),
-            ..Node::default()
-        };
+        let mut wakeup_tree = WakeupTree::default();
         let next = if let Some(branch) = planned.take_first() {
-            node.wakeup_tree = std::mem::replace(planned, branch.then);
+            wakeup_tree = std::mem::replace(planned, branch.then);
             branch.step
         } else {
             let last = self.trace.events().last().map(|event| event.thread());
             let thread = default_thread(self.execution, last)?;
             Move { thread, choice: 0 }
         };
-        self.nodes.push(node);
+        self.nodes.push(Node {
+            sleep: self.spare.pop().unwrap_or_default(),
+            wakeup_tree,
+            stable_locations: self.execution.location_count(),
+        });
         Some(next)
     }
 
@@ -159,18 +165,34 @@ impl<'a, X: Execution> Search<'a, X> {
                 self.trace.truncate(last);
                 return Some(branch);
             }
-            self.nodes.pop();
+            if let Some(mut node) = self.nodes.pop()
+                && node.sleep.capacity() > 0
+            {
+                node.sleep.clear();
+                self.spare.push(node.sleep);
+            }
         }
     }
 
     /// Says for the new states which moves sleep there: those of the state before that are independent of the event
     /// between.
     fn put_to_sleep(&mut self, begin: usize) {
+        if self
+            .nodes
+            .get(begin)
+            .is_none_or(|node| node.sleep.is_empty())
+        {
+            return;
+        }
         let mut cut = Cut::default();
         cut.set_to_first(&self.trace, begin);
         for event in begin..self.trace.len() {
             let (earlier, later) = self.nodes.split_at_mut(event + 1);
-            let mut inherited = Vec::new();
+            if earlier[event].sleep.is_empty() {
+                // The lists of the states after it are new, and stay empty.
+                return;
+            }
+            let mut inherited = self.spare.pop().unwrap_or_default();
             for &sleeping in &earlier[event].sleep {
                 let number = cut.count(sleeping.thread);
                 self.execution
@@ -184,8 +206,12 @@ impl<'a, X: Execution> Search<'a, X> {
                 }
             }
             match later.first_mut() {
-                Some(node) => node.sleep = inherited,
+                Some(node) => std::mem::swap(&mut node.sleep, &mut inherited),
                 None => self.redundant += u64::from(!inherited.is_empty()),
+            }
+            if inherited.capacity() > 0 {
+                inherited.clear();
+                self.spare.push(inherited);
             }
             let moved = &self.trace.events()[event];
             cut.set(moved.thread(), moved.number + 1);
@@ -314,13 +340,14 @@ impl<'a, X: Execution> Search<'a, X> {
             nodes,
             step,
             race,
+            sequence,
             ..
         } = self;
         let mut covers =
             |begun: &Move| race.is_weak_initial(trace, first, *begun, *execution, step);
         let node = &mut nodes[first];
         if !node.sleep.iter().any(&mut covers) {
-            let sequence = race.sequence(trace, first);
+            race.sequence(trace, first, sequence);
             node.wakeup_tree
                 .insert(trace, sequence, node.stable_locations);
         }

@@ -1,6 +1,6 @@
 //! Races, and the sequences that reverse them.
 
-use super::wakeup_tree::Element;
+use super::wakeup_tree::{Element, Sequence};
 use crate::execution::{Execution, Location, Mode, Move, Step, ThreadId};
 use crate::trace::{Blocks, Cut, Trace};
 
@@ -254,40 +254,37 @@ impl Race {
     }
 
     /// The sequence: the events of the cut after the state before `first`, and the second event.
-    pub(super) fn sequence(&self, trace: &Trace, first: usize) -> Vec<Element> {
-        let kept = (first..trace.len()).filter(|&event| self.cut.contains(&trace.events()[event]));
-        let mut sequence: Vec<Element> = kept
-            .map(|event| Element {
-                step: trace.events()[event].step,
+    pub(super) fn sequence(&self, trace: &Trace, first: usize, sequence: &mut Sequence) {
+        let Sequence {
+            elements,
+            last,
+            after,
+        } = sequence;
+        elements.clear();
+        elements.reserve(trace.len() - first + 1);
+        after.clear();
+        for (event, known) in trace.events().iter().enumerate().skip(first) {
+            if !self.cut.contains(known) {
+                continue;
+            }
+            elements.push(Element {
+                step: known.step,
                 event: Some(event),
-                touches: trace
-                    .accesses(event)
-                    .map(|access| (access.location, access.mode))
-                    .collect(),
-                after: Vec::new(),
-            })
-            .collect();
-        let after = sequence
-            .iter()
-            .filter_map(|earlier| earlier.event)
-            .filter(|&event| {
-                trace.events()[event].thread() == self.last.thread
-                    || conflict(trace, event, &self.step)
-                    || self.thread_knows_in_sequence(trace, event)
-            })
-            .collect();
-        sequence.push(Element {
+            });
+            if known.thread() == self.last.thread
+                || conflict(trace, event, &self.step)
+                || self.thread_knows_in_sequence(trace, event)
+            {
+                after.push(event);
+            }
+        }
+        elements.push(Element {
             step: self.last,
             event: None,
-            touches: self
-                .step
-                .accesses
-                .iter()
-                .map(|access| (access.location, access.mode))
-                .collect(),
-            after,
         });
-        sequence
+        let touches = self.step.accesses.iter();
+        last.clear();
+        last.extend(touches.map(|access| (access.location, access.mode)));
     }
 
     /// Whether a move from the state before `first` is a weak initial of the sequence: some execution

@@ -6,15 +6,49 @@ use crate::trace::Trace;
 /// What a step touches.
 type Touches = Vec<(Location, Mode)>;
 
-/// A step of a sequence that is to be inserted.
-#[derive(Clone, Debug)]
+/// A sequence that is to be inserted.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sequence {
+    pub(super) elements: Vec<Element>,
+    /// What the last element touches, which is a step that was not made like this.
+    pub(super) last: Touches,
+    /// The events of the sequence that it directly comes after.
+    pub(super) after: Vec<usize>,
+}
+
+/// A step of a sequence.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Element {
     pub(super) step: Move,
-    /// The event of the trace that it stands for; the last element is a step that was not made like this.
+    /// The event of the trace that it stands for, unless it is the last.
     pub(super) event: Option<usize>,
-    pub(super) touches: Touches,
-    /// For the last element, the events of the sequence that it directly comes after.
-    pub(super) after: Vec<usize>,
+}
+
+impl Sequence {
+    /// Whether something holds of all that an element touches.
+    fn all_touched(
+        &self,
+        trace: &Trace,
+        element: Element,
+        mut holds: impl FnMut(Location, Mode) -> bool,
+    ) -> bool {
+        match element.event {
+            Some(event) => trace
+                .accesses(event)
+                .all(|access| holds(access.location, access.mode)),
+            None => self.last.iter().all(|&(at, mode)| holds(at, mode)),
+        }
+    }
+
+    fn touches(&self, trace: &Trace, element: Element) -> Touches {
+        match element.event {
+            Some(event) => trace
+                .accesses(event)
+                .map(|access| (access.location, access.mode))
+                .collect(),
+            None => self.last.clone(),
+        }
+    }
 }
 
 /// A step to be made, and what is to be run after it: whatever comes, if that is empty.
@@ -48,13 +82,13 @@ impl WakeupTree {
     /// all run by it, since what sleeps is not tried again; so a sequence that begins like a doubtful one makes it longer
     /// instead of being covered by it. (Whatever is run after a sequence first, what else can come
     /// follows from the races of that.)
-    pub(super) fn insert(&mut self, trace: &Trace, mut sequence: Vec<Element>, stable: usize) {
+    pub(super) fn insert(&mut self, trace: &Trace, sequence: &mut Sequence, stable: usize) {
         let mut tree = self;
         let mut doubtful = false;
         loop {
             let mut weak_initial = None;
             for (position, branch) in tree.0.iter().enumerate() {
-                match branch.is_weak_initial(trace, &mut sequence, stable) {
+                match branch.is_weak_initial(trace, sequence, stable) {
                     Some(true) => {
                         weak_initial = Some(position);
                         break;
@@ -69,7 +103,7 @@ impl WakeupTree {
             let ends_in_doubt = tree.0[position].doubtful;
             tree = &mut tree.0[position].then;
             if tree.0.is_empty() {
-                if ends_in_doubt && !sequence.is_empty() {
+                if ends_in_doubt && !sequence.elements.is_empty() {
                     doubtful = true;
                     break;
                 }
@@ -77,10 +111,10 @@ impl WakeupTree {
             }
         }
         let mut added = Self::default();
-        for element in sequence.into_iter().rev() {
+        for &element in sequence.elements.iter().rev() {
             added = Self(vec![Branch {
                 step: element.step,
-                touches: element.touches,
+                touches: sequence.touches(trace, element),
                 stable,
                 doubtful: doubtful && added.0.is_empty(),
                 then: added,
@@ -96,16 +130,17 @@ impl Branch {
     fn is_weak_initial(
         &self,
         trace: &Trace,
-        sequence: &mut Vec<Element>,
+        sequence: &mut Sequence,
         stable: usize,
     ) -> Option<bool> {
         let own = sequence
+            .elements
             .iter()
             .position(|element| element.step.thread == self.step.thread);
         let Some(position) = own else {
             let mut known = Some(true);
-            for element in sequence.iter() {
-                match self.is_independent_of(element, stable) {
+            for &element in &sequence.elements {
+                match self.is_independent_of(trace, sequence, element, stable) {
                     Some(true) => {}
                     Some(false) => return Some(false),
                     None => known = None,
@@ -113,37 +148,46 @@ impl Branch {
             }
             return known;
         };
-        let element = &sequence[position];
-        let comes_first = sequence[..position]
+        let element = sequence.elements[position];
+        let comes_first = sequence.elements[..position]
             .iter()
             .all(|earlier| match earlier.event {
                 Some(earlier) => match element.event {
                     Some(event) => !trace.happens_before(earlier, event),
-                    None => !element.after.contains(&earlier),
+                    None => !sequence.after.contains(&earlier),
                 },
                 None => false,
             });
         let is_initial = element.step == self.step && comes_first;
         if is_initial {
-            sequence.remove(position);
+            sequence.elements.remove(position);
         }
         Some(is_initial)
     }
 
-    fn is_independent_of(&self, element: &Element, stable: usize) -> Option<bool> {
+    fn is_independent_of(
+        &self,
+        trace: &Trace,
+        sequence: &Sequence,
+        element: Element,
+        stable: usize,
+    ) -> Option<bool> {
         // The tree may have been part of one that was made for an earlier state.
         let stable = self.stable.min(stable);
         let mut known = Some(true);
         for &(mine, mode) in &self.touches {
-            for &(theirs, other) in &element.touches {
+            let is_other = sequence.all_touched(trace, element, |theirs, other| {
                 if !mode.conflicts_with(other) {
-                    continue;
+                    return true;
                 }
                 if mine.index().min(theirs.index()) >= stable {
                     known = None;
-                } else if mine == theirs {
-                    return Some(false);
+                    return true;
                 }
+                mine != theirs
+            });
+            if !is_other {
+                return Some(false);
             }
         }
         known
