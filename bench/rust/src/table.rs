@@ -217,8 +217,7 @@ pub(crate) fn page(rows: &[Row], options: &Options, arguments: &[String]) -> Str
         );
     }
     text += "\n## Results\n\n\
-             *Size* is what the table of programs has in its sentences, in that order. *Classes* are happens-before classes: by the formula, \
-             or as many as `optimal` ran. *Rate of optimal* is how many times as many executions per CPU second \
+             *Size* is what the table of programs has in its sentences, in that order. *Classes* are happens-before classes. *Rate of optimal* is how many times as many executions per CPU second \
              `raddle optimal` makes as the library of the line.\n\n";
     text += &tables(rows);
     text

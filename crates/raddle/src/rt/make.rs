@@ -78,31 +78,30 @@ impl State {
             result: effect.result,
             first_access: self.accesses.len(),
         });
-        let thread = &mut self.threads[id.index()];
-        let mut changed = false;
-        for &access in &step.accesses {
-            changed |= progresses(self.objects.kind(access.location), &access);
+        self.accesses.extend_from_slice(&step.accesses);
+        // If no step was idle, and this one is not, nobody asks what it changes.
+        if step.last_resort || self.idle > 0 {
+            let changes = |access: &Access| progresses(self.objects.kind(access.location), access);
+            if step.accesses.iter().any(changes) {
+                self.idle = 0;
+            } else if step.last_resort {
+                self.idle += 1;
+            }
+        }
+        for access in &step.accesses {
             self.objects.set(access.location, access.after);
-            if access.location != self.rest {
-                // Only what comes after a mark is ever looked at.
-                if !thread.marks.is_empty() {
-                    thread.touched.push((access.location, access.after));
-                }
+        }
+        // Only what comes after a mark is ever looked at.
+        let thread = &mut self.threads[id.index()];
+        if !thread.marks.is_empty() {
+            let touched = step.accesses.iter();
+            for access in touched.filter(|access| access.location != self.rest) {
+                let (location, left) = (access.location, access.after);
+                thread.touched.push((location, left));
                 if let Some(first) = thread.spin_next {
-                    watch(
-                        &mut thread.watches,
-                        first as usize,
-                        access.location,
-                        access.after,
-                    );
+                    watch(&mut thread.watches, first as usize, location, left);
                 }
             }
-            self.accesses.push(access);
-        }
-        if changed {
-            self.idle = 0;
-        } else if step.last_resort {
-            self.idle += 1;
         }
     }
 

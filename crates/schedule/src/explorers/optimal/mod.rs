@@ -177,13 +177,6 @@ impl<'a, X: Execution> Search<'a, X> {
     /// Says for the new states which moves sleep there: those of the state before that are independent of the event
     /// between.
     fn put_to_sleep(&mut self, begin: usize) {
-        if self
-            .nodes
-            .get(begin)
-            .is_none_or(|node| node.sleep.is_empty())
-        {
-            return;
-        }
         let mut cut = Cut::default();
         cut.set_to_first(&self.trace, begin);
         for event in begin..self.trace.len() {
