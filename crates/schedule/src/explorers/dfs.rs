@@ -4,6 +4,9 @@
 //! the paper on context-bounded search (section 4): it "prunes executions exceeding the bound while
 //! performing a depth-first search".
 
+use std::ops::ControlFlow;
+
+use super::workers::{Pool, Stoppable};
 use crate::execution::{Diverged, Execution, Move, Status, Step, ThreadId};
 use crate::explorer::{Coverage, Explorer, Visitor, replay};
 use crate::trace::Trace;
@@ -39,42 +42,166 @@ impl Explorer for Dfs {
         execution: &mut X,
         visitor: &mut impl Visitor<X>,
     ) -> Result<Coverage, Diverged> {
-        let mut trace = Trace::new();
-        let mut step = Step::default();
-        let mut cut_off = false;
-        execution.restart();
-        let mut nodes = vec![self.node(execution, None, 0, &mut cut_off)];
+        let mut search = Search::new(*self, execution);
+        search.begin();
+        let ended = search.run(visitor, |_| ())?;
+        Ok(match ended {
+            ControlFlow::Continue(()) => self.coverage(search.cut_off),
+            ControlFlow::Break(()) => Coverage::Some,
+        })
+    }
+
+    fn explore_in_parallel<X: Execution, V: Visitor<X>>(
+        &mut self,
+        workers: usize,
+        worker: impl Fn(usize) -> (X, V) + Sync,
+    ) -> Result<Coverage, Diverged> {
+        let pool = Pool::new(workers);
+        let cut_off = pool.work(|number| {
+            let (mut execution, mut visitor) = worker(number);
+            let mut search = Search::new(*self, &mut execution);
+            let mut visitor = Stoppable {
+                visitor: &mut visitor,
+                stop: pool.stop(),
+            };
+            search.work(&pool, number == 0, &mut visitor)?;
+            Ok(search.cut_off)
+        })?;
+        let cut_off = cut_off.contains(&true);
+        Ok(pool.stop().coverage(self.coverage(cut_off)))
+    }
+}
+
+/// The search for what comes after some moves.
+struct Search<'a, X> {
+    dfs: Dfs,
+    execution: &'a mut X,
+    trace: Trace,
+    step: Step,
+    /// The states on the path, from the one after the first moves on.
+    nodes: Vec<Node>,
+    /// Whether something was left out because of the bound.
+    cut_off: bool,
+}
+
+/// Moves that are still to be tried, and how to get there.
+struct Task {
+    moves: Vec<Move>,
+    node: Node,
+}
+
+impl<'a, X: Execution> Search<'a, X> {
+    fn new(dfs: Dfs, execution: &'a mut X) -> Self {
+        Self {
+            dfs,
+            execution,
+            trace: Trace::new(),
+            step: Step::default(),
+            nodes: Vec::new(),
+            cut_off: false,
+        }
+    }
+
+    /// Goes to the root.
+    fn begin(&mut self) {
+        self.execution.restart();
+        let root = self.dfs.node(self.execution, None, 0, &mut self.cut_off);
+        self.nodes.push(root);
+    }
+
+    /// Tries what is left, until nothing is or the visitor has seen enough. Between two executions, `pause` may look at
+    /// the search.
+    fn run(
+        &mut self,
+        visitor: &mut impl Visitor<X>,
+        mut pause: impl FnMut(&mut Self),
+    ) -> Result<ControlFlow<()>, Diverged> {
         loop {
-            while let Some((node, next)) = next_move(&mut nodes) {
-                execution.step(next, &mut step)?;
-                trace.push(next, &step);
+            while let Some((node, next)) = next_move(&mut self.nodes) {
+                self.execution.step(next, &mut self.step)?;
+                self.trace.push(next, &self.step);
                 if next.choice == 0 {
-                    let others = (1..step.alternatives).rev();
+                    let others = (1..self.step.alternatives).rev();
                     node.left
                         .extend(others.map(|choice| Move { choice, ..next }));
                 }
                 let preemptions = node.preemptions_after(next);
-                let node = self.node(execution, Some(next.thread), preemptions, &mut cut_off);
-                nodes.push(node);
+                let last = Some(next.thread);
+                let node = self
+                    .dfs
+                    .node(self.execution, last, preemptions, &mut self.cut_off);
+                self.nodes.push(node);
                 if visitor.pulse().is_break() {
-                    return Ok(Coverage::Some);
+                    return Ok(ControlFlow::Break(()));
                 }
             }
-            if visitor.ended(execution, &trace).is_break() {
-                return Ok(Coverage::Some);
+            if visitor.ended(self.execution, &self.trace).is_break() {
+                return Ok(ControlFlow::Break(()));
             }
-            while nodes.last().is_some_and(|node| node.left.is_empty()) {
-                nodes.pop();
+            pause(self);
+            while self.nodes.last().is_some_and(|node| node.left.is_empty()) {
+                self.nodes.pop();
+                if !self.nodes.is_empty() {
+                    self.trace.truncate(self.trace.len() - 1);
+                }
             }
-            if nodes.is_empty() {
-                return Ok(match self.bound {
-                    Some(bound) if cut_off => Coverage::UpToBound(bound),
-                    _ => Coverage::All,
-                });
+            if self.nodes.is_empty() {
+                return Ok(ControlFlow::Continue(()));
             }
-            trace.truncate(nodes.len() - 1);
-            replay(execution, &mut trace, &mut step)?;
+            replay(self.execution, &mut self.trace, &mut self.step)?;
         }
+    }
+
+    /// Tries what is left anywhere. The first worker begins at the root.
+    fn work(
+        &mut self,
+        pool: &Pool<Task>,
+        is_first: bool,
+        visitor: &mut impl Visitor<X>,
+    ) -> Result<(), Diverged> {
+        if is_first {
+            self.begin();
+        }
+        loop {
+            if self.nodes.is_empty() {
+                let Some(task) = pool.take() else {
+                    return Ok(());
+                };
+                self.trace.truncate(0);
+                self.execution.restart();
+                for next in task.moves {
+                    self.execution.step(next, &mut self.step)?;
+                    self.trace.push(next, &self.step);
+                }
+                self.nodes.push(task.node);
+            }
+            let share = |search: &mut Self| {
+                if pool.is_hungry() {
+                    search.share(pool);
+                }
+            };
+            if self.run(visitor, share)?.is_break() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Gives away what is left of the first state that has something.
+    fn share(&mut self, pool: &Pool<Task>) {
+        let has_some = |node: &Node| !node.left.is_empty();
+        let Some(position) = self.nodes.iter().position(has_some) else {
+            return;
+        };
+        let first = self.trace.len() + 1 - self.nodes.len();
+        let node = &mut self.nodes[position];
+        let task = Task {
+            moves: self.trace.moves().take(first + position).collect(),
+            node: Node {
+                left: std::mem::take(&mut node.left),
+                ..*node
+            },
+        };
+        pool.put(task);
     }
 }
 
@@ -85,6 +212,13 @@ fn next_move(nodes: &mut [Node]) -> Option<(&mut Node, Move)> {
 }
 
 impl Dfs {
+    fn coverage(self, cut_off: bool) -> Coverage {
+        match self.bound {
+            Some(bound) if cut_off => Coverage::UpToBound(bound),
+            _ => Coverage::All,
+        }
+    }
+
     /// The state that the execution is in, `last` having made the last move.
     fn node<X: Execution>(
         self,

@@ -5,6 +5,7 @@ pub mod dfs;
 pub mod optimal;
 pub mod random;
 pub mod replay;
+mod workers;
 
 pub use chess::{Algorithm1, Algorithm2, Iterative};
 pub use dfs::Dfs;

@@ -1,5 +1,8 @@
 //! Random schedules: uniform, and by priorities with a guarantee.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::workers::{Pool, Stoppable};
 use crate::execution::{Diverged, Execution, Move, Status, Step, ThreadId};
 use crate::explorer::{Coverage, Explorer, Visitor};
 use crate::trace::Trace;
@@ -32,13 +35,23 @@ impl Explorer for Random {
         execution: &mut X,
         visitor: &mut impl Visitor<X>,
     ) -> Result<Coverage, Diverged> {
-        let mut numbers = Numbers::new(self.seed);
-        runs(
-            execution,
-            visitor,
-            |enabled, _| enabled[numbers.below(enabled.len() as u64) as usize],
-            self.seed,
-        )
+        let mut scheduler = Uniform {
+            seed: self.seed,
+            numbers: Numbers::new(0, 0),
+        };
+        runs(&AtomicU64::new(0), &mut scheduler, execution, visitor)
+    }
+
+    fn explore_in_parallel<X: Execution, V: Visitor<X>>(
+        &mut self,
+        workers: usize,
+        worker: impl Fn(usize) -> (X, V) + Sync,
+    ) -> Result<Coverage, Diverged> {
+        let scheduler = Uniform {
+            seed: self.seed,
+            numbers: Numbers::new(0, 0),
+        };
+        runs_in_parallel(workers, worker, &scheduler)
     }
 }
 
@@ -48,61 +61,130 @@ impl Explorer for Pct {
         execution: &mut X,
         visitor: &mut impl Visitor<X>,
     ) -> Result<Coverage, Diverged> {
-        let mut numbers = Numbers::new(self.seed ^ 0x5eed);
-        let depth = self.depth.max(1);
-        // The length of the longest execution so far: where change points make sense.
-        let mut length = 1;
-        let mut priorities: Vec<u64> = Vec::new();
-        let mut changes: Vec<usize> = Vec::new();
-        runs(
-            execution,
-            visitor,
-            |enabled, position| {
-                if position == 0 {
-                    priorities.clear();
-                    changes.clear();
-                    changes.extend((1..depth).map(|_| numbers.below(length as u64) as usize));
-                }
-                length = length.max(position + 1);
-                let mut highest = |priorities: &mut Vec<u64>| {
-                    let mut best = enabled[0];
-                    for &thread in enabled {
-                        while priorities.len() <= thread.index() {
-                            // Below `depth` are the priorities of threads that fell.
-                            priorities.push(u64::from(depth) + (numbers.next() >> 1));
-                        }
-                        if priorities[thread.index()] > priorities[best.index()] {
-                            best = thread;
-                        }
-                    }
-                    best
-                };
-                let first = highest(&mut priorities);
-                match changes.iter().position(|&change| change == position) {
-                    Some(rank) => {
-                        priorities[first.index()] = rank as u64;
-                        highest(&mut priorities)
-                    }
-                    None => first,
-                }
-            },
-            self.seed,
-        )
+        let mut scheduler = Priorities::new(*self);
+        runs(&AtomicU64::new(0), &mut scheduler, execution, visitor)
+    }
+
+    fn explore_in_parallel<X: Execution, V: Visitor<X>>(
+        &mut self,
+        workers: usize,
+        worker: impl Fn(usize) -> (X, V) + Sync,
+    ) -> Result<Coverage, Diverged> {
+        runs_in_parallel(workers, worker, &Priorities::new(*self))
     }
 }
 
-/// Runs executions in which `pick` says who moves, given who can and how many steps were made.
+/// Who moves next.
+trait Scheduler {
+    /// A new execution begins, with this number.
+    fn begin(&mut self, execution: u64);
+
+    /// One of those who can move, when so many steps were made.
+    fn pick(&mut self, enabled: &[ThreadId], position: usize) -> ThreadId;
+
+    fn numbers(&mut self) -> &mut Numbers;
+}
+
+#[derive(Clone)]
+struct Uniform {
+    seed: u64,
+    numbers: Numbers,
+}
+
+impl Scheduler for Uniform {
+    fn begin(&mut self, execution: u64) {
+        self.numbers = Numbers::new(self.seed, execution);
+    }
+
+    fn pick(&mut self, enabled: &[ThreadId], _position: usize) -> ThreadId {
+        enabled[self.numbers.below(enabled.len() as u64) as usize]
+    }
+
+    fn numbers(&mut self) -> &mut Numbers {
+        &mut self.numbers
+    }
+}
+
+#[derive(Clone)]
+struct Priorities {
+    seed: u64,
+    depth: u32,
+    numbers: Numbers,
+    /// The length of the longest execution so far: where change points make sense.
+    length: usize,
+    /// By thread. Below `depth` are the priorities of threads that fell.
+    priorities: Vec<u64>,
+    /// Where threads fall.
+    changes: Vec<usize>,
+}
+
+impl Priorities {
+    fn new(pct: Pct) -> Self {
+        Self {
+            seed: pct.seed,
+            depth: pct.depth.max(1),
+            numbers: Numbers::new(0, 0),
+            length: 1,
+            priorities: Vec::new(),
+            changes: Vec::new(),
+        }
+    }
+
+    fn highest(&mut self, enabled: &[ThreadId]) -> ThreadId {
+        let mut best = enabled[0];
+        for &thread in enabled {
+            while self.priorities.len() <= thread.index() {
+                self.priorities
+                    .push(u64::from(self.depth) + (self.numbers.next() >> 1));
+            }
+            if self.priorities[thread.index()] > self.priorities[best.index()] {
+                best = thread;
+            }
+        }
+        best
+    }
+}
+
+impl Scheduler for Priorities {
+    fn begin(&mut self, execution: u64) {
+        self.numbers = Numbers::new(self.seed, execution);
+        self.priorities.clear();
+        self.changes.clear();
+        for _ in 1..self.depth {
+            let change = self.numbers.below(self.length as u64);
+            self.changes.push(change as usize);
+        }
+    }
+
+    fn pick(&mut self, enabled: &[ThreadId], position: usize) -> ThreadId {
+        self.length = self.length.max(position + 1);
+        let first = self.highest(enabled);
+        match self.changes.iter().position(|&change| change == position) {
+            Some(rank) => {
+                self.priorities[first.index()] = rank as u64;
+                self.highest(enabled)
+            }
+            None => first,
+        }
+    }
+
+    fn numbers(&mut self) -> &mut Numbers {
+        &mut self.numbers
+    }
+}
+
+/// Runs executions whose numbers come from a counter, until the visitor has seen enough.
 fn runs<X: Execution>(
+    executions: &AtomicU64,
+    scheduler: &mut impl Scheduler,
     execution: &mut X,
     visitor: &mut impl Visitor<X>,
-    mut pick: impl FnMut(&[ThreadId], usize) -> ThreadId,
-    seed: u64,
 ) -> Result<Coverage, Diverged> {
-    let mut numbers = Numbers::new(!seed);
     let mut trace = Trace::new();
     let mut step = Step::default();
     let mut enabled: Vec<ThreadId> = Vec::new();
     loop {
+        scheduler.begin(executions.fetch_add(1, Ordering::Relaxed));
         trace.truncate(0);
         execution.restart();
         loop {
@@ -112,10 +194,10 @@ fn runs<X: Execution>(
             if enabled.is_empty() {
                 break;
             }
-            let thread = pick(&enabled, trace.len());
+            let thread = scheduler.pick(&enabled, trace.len());
             let choice = execution.alternatives(thread);
             let choice = if choice > 1 {
-                numbers.below(u64::from(choice)) as u32
+                scheduler.numbers().below(u64::from(choice)) as u32
             } else {
                 0
             };
@@ -132,13 +214,40 @@ fn runs<X: Execution>(
     }
 }
 
+/// The same executions, whoever runs them. (But for how long executions are, which priorities are made for: each worker
+/// knows its own.)
+fn runs_in_parallel<X: Execution, V: Visitor<X>>(
+    workers: usize,
+    worker: impl Fn(usize) -> (X, V) + Sync,
+    scheduler: &(impl Scheduler + Clone + Sync),
+) -> Result<Coverage, Diverged> {
+    let executions = AtomicU64::new(0);
+    let pool: Pool<()> = Pool::new(workers);
+    pool.work(|number| {
+        let (mut execution, mut visitor) = worker(number);
+        let mut visitor = Stoppable {
+            visitor: &mut visitor,
+            stop: pool.stop(),
+        };
+        runs(
+            &executions,
+            &mut scheduler.clone(),
+            &mut execution,
+            &mut visitor,
+        )
+    })?;
+    Ok(Coverage::Some)
+}
+
 /// A sequence of pseudo-random numbers (SplitMix64).
 #[derive(Clone, Copy, Debug)]
 struct Numbers(u64);
 
 impl Numbers {
-    fn new(seed: u64) -> Self {
-        Self(seed)
+    /// Those of an execution.
+    fn new(seed: u64, execution: u64) -> Self {
+        let mut of_execution = Self(execution);
+        Self(seed ^ of_execution.next())
     }
 
     fn next(&mut self) -> u64 {

@@ -58,4 +58,13 @@ impl Explorer for Replay {
         let _ = visitor.ended(execution, &trace);
         Ok(Coverage::Some)
     }
+    fn explore_in_parallel<X: Execution, V: Visitor<X>>(
+        &mut self,
+        _workers: usize,
+        worker: impl Fn(usize) -> (X, V) + Sync,
+    ) -> Result<Coverage, Diverged> {
+        // One execution is nothing to share.
+        let (mut execution, mut visitor) = worker(0);
+        self.explore(&mut execution, &mut visitor)
+    }
 }

@@ -24,17 +24,20 @@
 //! - **What a step would do elsewhere** may differ from what it did: a compare-exchange that failed
 //!   may succeed. [`Execution::foresee`] tells.
 
+mod parallel;
 mod race;
 mod wakeup_tree;
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
+use parallel::{Common, Taken};
 use race::{Race, Second, conflict};
 use wakeup_tree::{Branch, Sequence, WakeupTree};
 
 use crate::execution::{Diverged, Execution, Move, Status, Step, ThreadId};
 use crate::explorer::{Coverage, Explorer, Visitor, default_thread, replay};
-use crate::trace::{Cut, Trace};
+use crate::trace::Trace;
 
 /// The search that runs each class once.
 #[derive(Clone, Copy, Debug, Default)]
@@ -45,10 +48,13 @@ pub struct Optimal {
 }
 
 /// The state before an event.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Node {
-    /// The moves whose executions, from here, are covered.
+    /// The moves whose executions, from here, are covered: those that slept in the state before, and those that were begun here
+    /// before the one that is under way.
     sleep: Vec<Move>,
+    /// How many slept in the state before.
+    inherited: usize,
     /// What is still to be run.
     wakeup_tree: WakeupTree,
     /// How many locations have the same number in all executions that come by here.
@@ -63,12 +69,20 @@ impl Explorer for Optimal {
     ) -> Result<Coverage, Diverged> {
         let mut search = Search::new(execution);
         search.execution.restart();
-        let ended = search.run(WakeupTree::default(), visitor)?;
+        let ended = search.run(WakeupTree::default(), visitor, |_| ())?;
         self.redundant = search.redundant;
         Ok(match ended {
             ControlFlow::Continue(()) => Coverage::All,
             ControlFlow::Break(()) => Coverage::Some,
         })
+    }
+
+    fn explore_in_parallel<X: Execution, V: Visitor<X>>(
+        &mut self,
+        workers: usize,
+        worker: impl Fn(usize) -> (X, V) + Sync,
+    ) -> Result<Coverage, Diverged> {
+        self.explore_together(workers, worker)
     }
 }
 
@@ -84,6 +98,9 @@ struct Search<'a, X> {
     /// Empty lists of moves, to be used again.
     spare: Vec<Vec<Move>>,
     redundant: u64,
+    /// The states at the beginning of the execution that other workers go on from too.
+    shared: Vec<Taken>,
+    common: Option<Arc<Common>>,
 }
 
 impl<'a, X: Execution> Search<'a, X> {
@@ -97,14 +114,18 @@ impl<'a, X: Execution> Search<'a, X> {
             sequence: Sequence::default(),
             spare: Vec::new(),
             redundant: 0,
+            shared: Vec::new(),
+            common: None,
         }
     }
 
-    /// Goes on from the end of the trace, with what is planned there, until nothing is left or the visitor has seen enough.
+    /// Goes on from the end of the trace, with what is planned there, until nothing is left but for what is shared, or the
+    /// visitor has seen enough. Between two executions, `pause` may look at the search.
     fn run(
         &mut self,
         mut planned: WakeupTree,
         visitor: &mut impl Visitor<X>,
+        mut pause: impl FnMut(&mut Self),
     ) -> Result<ControlFlow<()>, Diverged> {
         loop {
             let begin = self.trace.len().saturating_sub(1);
@@ -120,6 +141,7 @@ impl<'a, X: Execution> Search<'a, X> {
             }
             self.put_to_sleep(begin);
             self.reverse_races(begin);
+            pause(self);
             let Some(branch) = self.backtrack() else {
                 return Ok(ControlFlow::Continue(()));
             };
@@ -149,6 +171,7 @@ impl<'a, X: Execution> Search<'a, X> {
         };
         self.nodes.push(Node {
             sleep: self.spare.pop().unwrap_or_default(),
+            inherited: 0,
             wakeup_tree,
             stable_locations: self.execution.location_count(),
         });
@@ -159,6 +182,9 @@ impl<'a, X: Execution> Search<'a, X> {
     fn backtrack(&mut self) -> Option<Branch> {
         loop {
             let last = self.nodes.len().checked_sub(1)?;
+            if last < self.shared.len() {
+                return None;
+            }
             let node = &mut self.nodes[last];
             if let Some(branch) = node.wakeup_tree.take_first() {
                 node.sleep.push(self.trace.events()[last].step);
@@ -174,40 +200,48 @@ impl<'a, X: Execution> Search<'a, X> {
         }
     }
 
-    /// Says for the new states which moves sleep there: those of the state before that are independent of the event
-    /// between.
+    /// Says for the new states which moves sleep there.
     fn put_to_sleep(&mut self, begin: usize) {
-        let mut cut = Cut::default();
-        cut.set_to_first(&self.trace, begin);
+        self.race.before.set_to_first(&self.trace, begin);
         for event in begin..self.trace.len() {
-            let (earlier, later) = self.nodes.split_at_mut(event + 1);
-            if earlier[event].sleep.is_empty() {
-                // The lists of the states after it are new, and stay empty.
+            if self.nodes[event].sleep.is_empty() {
+                // Nothing was begun in the states after it either.
                 return;
             }
-            let mut inherited = self.spare.pop().unwrap_or_default();
-            for &sleeping in &earlier[event].sleep {
-                let number = cut.count(sleeping.thread);
-                self.execution
-                    .foresee(&self.trace, &cut, sleeping.thread, number, &mut self.step);
-                let moved = &self.trace.events()[event];
-                let independent = moved.thread() != sleeping.thread
-                    && !moved.last_resort
-                    && !conflict(&self.trace, event, &self.step);
-                if independent {
-                    inherited.push(sleeping);
-                }
-            }
-            match later.first_mut() {
-                Some(node) => std::mem::swap(&mut node.sleep, &mut inherited),
-                None => self.redundant += u64::from(!inherited.is_empty()),
-            }
-            if inherited.capacity() > 0 {
-                inherited.clear();
-                self.spare.push(inherited);
-            }
+            self.inherit_sleep(event);
+        }
+    }
+
+    /// Lets those moves sleep after an event that sleep before it and are independent of it. `race.before` has the events
+    /// before this one, and then this one too.
+    fn inherit_sleep(&mut self, event: usize) {
+        let mut inherited = self.spare.pop().unwrap_or_default();
+        for &sleeping in &self.nodes[event].sleep {
+            let cut = &self.race.before;
+            let number = cut.count(sleeping.thread);
+            self.execution
+                .foresee(&self.trace, cut, sleeping.thread, number, &mut self.step);
             let moved = &self.trace.events()[event];
-            cut.set(moved.thread(), moved.number + 1);
+            let independent = moved.thread() != sleeping.thread
+                && !moved.last_resort
+                && !conflict(&self.trace, event, &self.step);
+            if independent {
+                inherited.push(sleeping);
+            }
+        }
+        let moved = &self.trace.events()[event];
+        self.race.before.set(moved.thread(), moved.number + 1);
+        match self.nodes.get_mut(event + 1) {
+            Some(node) => {
+                node.inherited = inherited.len();
+                inherited.append(&mut node.sleep);
+                std::mem::swap(&mut node.sleep, &mut inherited);
+            }
+            None => self.redundant += u64::from(!inherited.is_empty()),
+        }
+        if inherited.capacity() > 0 {
+            inherited.clear();
+            self.spare.push(inherited);
         }
     }
 
@@ -327,6 +361,10 @@ impl<'a, X: Execution> Search<'a, X> {
     /// Adds the sequence of the race to the wake-up tree of the state before event `first`, unless a weak
     /// initial of it sleeps there: then what begins like it is covered.
     fn keep_unless_covered(&mut self, first: usize) {
+        if first < self.shared.len() {
+            self.keep_in_common(first);
+            return;
+        }
         let Self {
             execution,
             trace,

@@ -40,6 +40,15 @@ impl Sequence {
         }
     }
 
+    /// Takes out the first step of the move's thread, if there is one.
+    pub(super) fn take_out(&mut self, step: Move) {
+        let own = self.elements.iter();
+        let own = own.map(|element| element.step.thread);
+        if let Some(position) = own.clone().position(|thread| thread == step.thread) {
+            self.elements.remove(position);
+        }
+    }
+
     fn touches(&self, trace: &Trace, element: Element) -> Touches {
         match element.event {
             Some(event) => trace
@@ -69,6 +78,26 @@ pub(super) struct Branch {
 pub(super) struct WakeupTree(Vec<Branch>);
 
 impl WakeupTree {
+    /// The tree that has one sequence. It is only to be run: nothing can be inserted.
+    pub(super) fn of_one(steps: &[Move]) -> Self {
+        let mut tree = Self::default();
+        for &step in steps.iter().rev() {
+            tree = Self(vec![Branch {
+                step,
+                touches: Touches::new(),
+                then: tree,
+                stable: 0,
+                doubtful: false,
+            }]);
+        }
+        tree
+    }
+
+    /// Whether there is nothing to run.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Takes the first branch out.
     pub(super) fn take_first(&mut self) -> Option<Branch> {
         (!self.0.is_empty()).then(|| self.0.remove(0))
@@ -127,7 +156,7 @@ impl WakeupTree {
 impl Branch {
     /// Whether some execution that begins with this step has the same events as one that begins with the
     /// sequence, as far as is known. If so, takes the step out of the sequence.
-    fn is_weak_initial(
+    pub(super) fn is_weak_initial(
         &self,
         trace: &Trace,
         sequence: &mut Sequence,

@@ -1,0 +1,182 @@
+//! Several workers on one exploration.
+
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use crate::execution::Diverged;
+use crate::explorer::{Coverage, Visitor};
+use crate::trace::Trace;
+
+/// Runs as many workers, each on a thread of the operating system, and waits for all of them.
+///
+/// A worker that returns an error, or panics, should have stopped the others: see [`Stop`].
+pub(super) fn work<R: Send>(
+    workers: usize,
+    worker: impl Fn(usize) -> Result<R, Diverged> + Sync,
+) -> Result<Vec<R>, Diverged> {
+    let worker = &worker;
+    std::thread::scope(|scope| {
+        let others: Vec<_> = (1..workers)
+            .map(|number| scope.spawn(move || worker(number)))
+            .collect();
+        let first = worker(0);
+        let others = others.into_iter().map(|other| match other.join() {
+            Ok(result) => result,
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        [first].into_iter().chain(others).collect()
+    })
+}
+
+/// Whether somebody has seen enough.
+#[derive(Debug, Default)]
+pub(super) struct Stop(AtomicBool);
+
+impl Stop {
+    pub(super) fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// What was covered, if that is so much unless somebody has stopped the others.
+    pub(super) fn coverage(&self, otherwise: Coverage) -> Coverage {
+        if self.is_set() {
+            Coverage::Some
+        } else {
+            otherwise
+        }
+    }
+}
+
+/// Work that any worker may do.
+#[derive(Debug)]
+pub(super) struct Pool<T> {
+    workers: usize,
+    open: Mutex<Open<T>>,
+    changed: Condvar,
+    /// How many workers wait for something to do. It changes under the lock only.
+    hungry: AtomicUsize,
+    stop: Stop,
+}
+
+#[derive(Debug)]
+struct Open<T> {
+    tasks: Vec<T>,
+    /// Nothing is left, or somebody has stopped the others.
+    is_over: bool,
+}
+
+impl<T: Send> Pool<T> {
+    /// A pool without tasks. One worker has to begin with something else than taking one.
+    pub(super) fn new(workers: usize) -> Self {
+        Self {
+            workers,
+            open: Mutex::new(Open {
+                tasks: Vec::new(),
+                is_over: false,
+            }),
+            changed: Condvar::new(),
+            hungry: AtomicUsize::new(0),
+            stop: Stop::default(),
+        }
+    }
+
+    pub(super) fn stop(&self) -> &Stop {
+        &self.stop
+    }
+
+    /// Whether somebody has nothing to do.
+    pub(super) fn is_hungry(&self) -> bool {
+        self.hungry.load(Ordering::Relaxed) > 0
+    }
+
+    pub(super) fn put(&self, task: T) {
+        self.lock().tasks.push(task);
+        self.changed.notify_one();
+    }
+
+    /// The next task, which may take a while to come. There is none if all workers wait for one, or
+    /// somebody has stopped them.
+    pub(super) fn take(&self) -> Option<T> {
+        let mut open = self.lock();
+        self.hungry.fetch_add(1, Ordering::Relaxed);
+        loop {
+            if open.is_over {
+                return None;
+            }
+            if let Some(task) = open.tasks.pop() {
+                self.hungry.fetch_sub(1, Ordering::Relaxed);
+                return Some(task);
+            }
+            if self.hungry.load(Ordering::Relaxed) == self.workers {
+                open.is_over = true;
+                self.changed.notify_all();
+                return None;
+            }
+            open = self
+                .changed
+                .wait(open)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Runs as many workers. What one of them returns, or fails with, ends the work of the others; and so does a panic.
+    pub(super) fn work<R: Send>(
+        &self,
+        worker: impl Fn(usize) -> Result<R, Diverged> + Sync,
+    ) -> Result<Vec<R>, Diverged> {
+        work(self.workers, |number| {
+            let _leaving = Leaving(self);
+            worker(number)
+        })
+    }
+
+    fn end(&self) {
+        self.lock().is_over = true;
+        self.changed.notify_all();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Open<T>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A worker that leaves before everything is done will not come back, and the others would wait for it.
+struct Leaving<'a, T: Send>(&'a Pool<T>);
+
+impl<T: Send> Drop for Leaving<'_, T> {
+    fn drop(&mut self) {
+        let is_over = self.0.lock().is_over;
+        if !is_over {
+            self.0.stop.set();
+            self.0.end();
+        }
+    }
+}
+
+/// A visitor that also stops when another worker has.
+pub(super) struct Stoppable<'a, V> {
+    pub(super) visitor: &'a mut V,
+    pub(super) stop: &'a Stop,
+}
+
+impl<X, V: Visitor<X>> Visitor<X> for Stoppable<'_, V> {
+    fn ended(&mut self, execution: &mut X, trace: &Trace) -> ControlFlow<()> {
+        self.visitor.ended(execution, trace)
+    }
+
+    fn pulse(&mut self) -> ControlFlow<()> {
+        if self.stop.is_set() {
+            return ControlFlow::Break(());
+        }
+        self.visitor.pulse()
+    }
+
+    fn bound_reached(&mut self, bound: u32) -> ControlFlow<()> {
+        self.visitor.bound_reached(bound)
+    }
+}
