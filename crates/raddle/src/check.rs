@@ -64,6 +64,9 @@ pub struct Report {
     /// How many happens-before classes the executions belong to, if
     /// [`count_classes`](Checker::count_classes) asks for it.
     pub classes: Option<u64>,
+    /// Where a weaker ordering than sequential consistency was asked for first. What that allows beyond sequential
+    /// consistency was not explored.
+    pub weak_ordering: Option<&'static std::panic::Location<'static>>,
 }
 
 impl Checker {
@@ -111,6 +114,19 @@ impl Checker {
     /// What random explorers begin with.
     pub fn seed(mut self, seed: u64) -> Self {
         self.options.seed = Some(seed);
+        self
+    }
+
+    /// How many ordering constraints the bugs have that the explorer `pct` looks for: 3, unless this says otherwise.
+    pub fn depth(mut self, constraints: u32) -> Self {
+        self.options.depth = constraints;
+        self
+    }
+
+    /// How many threads of the operating system explore: one, unless this says otherwise, since tests mostly run beside others
+    /// anyway; 0 is as many as the machine has cores. The closure is then called by all of them at the same time.
+    pub fn workers(mut self, threads: usize) -> Self {
+        self.options.workers = threads;
         self
     }
 
@@ -187,7 +203,13 @@ impl Checker {
         F: Fn() + Send + Sync + 'static,
     {
         match self.run(body) {
-            Ok(report) => report,
+            Ok(report) => {
+                if let Some(place) = report.weak_ordering {
+                    // Tests show it if they are asked to.
+                    eprintln!("raddle: {}", print::weak_ordering(place));
+                }
+                report
+            }
             Err(failed) => panic!("{}", failed.text),
         }
     }
@@ -240,6 +262,7 @@ impl Checker {
             failure,
             coverage,
             classes,
+            weak_ordering,
         } = explored;
         let bound = match coverage {
             Some(Coverage::UpToBound(bound)) => Some(bound),
@@ -251,6 +274,7 @@ impl Checker {
                 complete: coverage == Some(Coverage::All),
                 bound,
                 classes,
+                weak_ordering,
             }),
             Some(failure) => Err(Failed {
                 text: print::failure(&program, &failure, executions),

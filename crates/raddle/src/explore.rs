@@ -1,6 +1,7 @@
 //! The one place where an explorer is chosen and run.
 
 use std::ops::ControlFlow;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use raddle_schedule::explorers::{
@@ -31,6 +32,8 @@ pub(crate) struct Explored {
     pub(crate) coverage: Option<Coverage>,
     /// The classes that were seen, if they are counted.
     pub(crate) classes: Option<u64>,
+    /// Where a weaker ordering than sequential consistency was asked for.
+    pub(crate) weak_ordering: Option<&'static std::panic::Location<'static>>,
 }
 
 /// Runs a program by the schedules that the explorer of the options chooses, until one fails.
@@ -51,7 +54,10 @@ pub(crate) fn explore(program: &mut Program, options: &Options) -> Result<Explor
         Some("cb-dfs") => run.with(&Dfs { bound: Some(csb) }),
         Some("dfs") => run.with(&Dfs { bound: None }),
         Some("random") => run.with(&Random { seed }),
-        Some("pct") => run.with(&Pct { seed, depth: 3 }),
+        Some("pct") => run.with(&Pct {
+            seed,
+            depth: options.depth,
+        }),
         Some(other) => {
             return Err(format!("there is no explorer `{other}`; there are {NAMES}"));
         }
@@ -118,40 +124,71 @@ impl<'a> Run<'a> {
                 .is_some_and(|deadline| Instant::now() >= deadline)
     }
 
-    fn with<E: Explorer + Clone>(&mut self, explorer: &E) -> Explored {
+    fn workers(&self) -> usize {
+        match self.options.workers {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            workers => workers,
+        }
+    }
+
+    fn with<E: Explorer + Clone + Sync>(&mut self, explorer: &E) -> Explored {
         self.within(u64::MAX, explorer)
     }
 
-    fn within<E: Explorer + Clone>(&mut self, limit: u64, explorer: &E) -> Explored {
+    fn within<E: Explorer + Clone + Sync>(&mut self, limit: u64, explorer: &E) -> Explored {
+        let workers = self.workers();
         loop {
-            let mut watch = Watch {
+            let all = Mutex::new(All {
+                progress: &mut self.progress,
+                executions: 0,
+                classes: self.options.count_classes.then(Default::default),
+                failure: None,
+                bound: None,
+                learned: None,
+                weak_ordering: None,
+            });
+            let watch = || Watch {
+                all: &all,
                 options: self.options,
                 deadline: self.deadline,
-                progress: &mut self.progress,
                 earlier: self.executions,
                 limit,
-                executions: 0,
-                failure: None,
-                classes: self.options.count_classes.then(Default::default),
-                bound: None,
-                learned: false,
                 pulses: 0,
             };
-            let result = explorer.clone().explore(self.program, &mut watch);
-            if watch.learned && watch.failure.is_none() {
+            let result = if workers > 1 {
+                let twin = self.program.twin(self.options);
+                let worker = |_| (twin.program(), watch());
+                explorer.clone().explore_in_parallel(workers, worker)
+            } else {
+                explorer.clone().explore(self.program, &mut watch())
+            };
+            let all = all.into_inner().unwrap_or_else(PoisonError::into_inner);
+            if let (None, Some(schedule)) = (&all.failure, all.learned) {
                 // What steps there are was not known before: what was done so far counts for nothing.
+                if workers > 1 {
+                    self.learn(schedule);
+                }
                 continue;
             }
-            self.executions += watch.executions;
+            self.executions += all.executions;
             let mut explored = Explored {
                 executions: self.executions,
-                failure: watch.failure,
+                failure: None,
                 coverage: None,
-                classes: watch.classes.map(|classes| classes.len() as u64),
+                classes: all.classes.map(|classes| classes.len() as u64),
+                weak_ordering: all.weak_ordering,
             };
+            if let Some((failure, schedule)) = all.failure {
+                explored.failure = Some(failure);
+                if workers > 1 {
+                    // It was another program that failed; this one has to tell.
+                    explored.failure = self.again(schedule).or(explored.failure);
+                }
+                return explored;
+            }
             match result {
                 Ok(Coverage::Some) => {
-                    let bounded = watch.bound.map(Coverage::UpToBound);
+                    let bounded = all.bound.map(Coverage::UpToBound);
                     explored.coverage = bounded.or(Some(Coverage::Some));
                 }
                 Ok(coverage) => explored.coverage = Some(coverage),
@@ -159,6 +196,27 @@ impl<'a> Run<'a> {
             }
             return explored;
         }
+    }
+
+    /// Runs the program itself by a schedule that another worker has found, and says what fails.
+    fn again(&mut self, schedule: Vec<Move>) -> Option<Failure> {
+        let mut failure = None;
+        let mut ended = |program: &mut Program, _: &Trace| {
+            failure = program.finish();
+            ControlFlow::Continue(())
+        };
+        let result = Replay { schedule }.explore(self.program, &mut ended);
+        match result {
+            Ok(_) => failure,
+            Err(diverged) => Some(failure_of(&diverged)),
+        }
+    }
+
+    /// Learns from a schedule what another worker has learned.
+    fn learn(&mut self, schedule: Vec<Move>) {
+        // That it fails here and did not there would show again.
+        let _ = self.again(schedule);
+        let _ = self.program.learned();
     }
 }
 
@@ -173,39 +231,66 @@ fn failure_of(diverged: &Diverged) -> Failure {
     }
 }
 
-/// Counts executions, and ends the exploration at a failure or a limit.
-struct Watch<'a> {
+/// What all workers of an exploration have seen.
+struct All<'a> {
+    progress: &'a mut Progress,
+    executions: u64,
+    classes: Option<std::collections::HashSet<ClassHash>>,
+    /// The first failure, and its schedule.
+    failure: Option<(Failure, Vec<Move>)>,
+    /// The last bound that was finished.
+    bound: Option<u32>,
+    /// The schedule of an execution after which the exploration has to begin again.
+    learned: Option<Vec<Move>>,
+    weak_ordering: Option<&'static std::panic::Location<'static>>,
+}
+
+/// Counts the executions of a worker, and ends the exploration at a failure or a limit.
+struct Watch<'a, 'p> {
+    all: &'a Mutex<All<'p>>,
     options: &'a Options,
     deadline: Option<Instant>,
-    progress: &'a mut Progress,
     /// The executions before this exploration.
     earlier: u64,
     /// The most executions of this exploration.
     limit: u64,
-    executions: u64,
-    failure: Option<Failure>,
-    classes: Option<std::collections::HashSet<ClassHash>>,
-    /// The last bound that was finished.
-    bound: Option<u32>,
-    /// Whether the exploration has to begin again.
-    learned: bool,
     pulses: u32,
 }
 
-impl Visitor<Program> for Watch<'_> {
+impl<'p> Watch<'_, 'p> {
+    fn all(&self) -> MutexGuard<'_, All<'p>> {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether there were as many executions as are wanted.
+    fn are_enough(&self, executions: u64) -> bool {
+        let most = self.options.max_executions;
+        executions >= self.limit || most.is_some_and(|most| self.earlier + executions >= most)
+    }
+}
+
+impl Visitor<Program> for Watch<'_, '_> {
     fn ended(&mut self, program: &mut Program, trace: &Trace) -> ControlFlow<()> {
-        self.executions += 1;
-        if let Some(classes) = &mut self.classes {
-            classes.insert(class_of(trace));
-        }
-        self.failure = program.finish();
-        if program.learned() && self.failure.is_none() {
-            self.learned = true;
+        let class = self.options.count_classes.then(|| class_of(trace));
+        let failure = program.finish();
+        let learned = program.learned();
+        let mut all = self.all();
+        if all.failure.is_some() || all.learned.is_some() || self.are_enough(all.executions) {
+            // Another worker was first.
             return ControlFlow::Break(());
         }
-        let all = self.earlier + self.executions;
-        let enough = self.options.max_executions.is_some_and(|most| all >= most);
-        if self.failure.is_some() || enough || self.executions >= self.limit {
+        all.executions += 1;
+        all.weak_ordering = all.weak_ordering.or(program.weak_ordering());
+        if let (Some(classes), Some(class)) = (&mut all.classes, class) {
+            classes.insert(class);
+        }
+        if let Some(failure) = failure {
+            all.failure = Some((failure, program.schedule()));
+            ControlFlow::Break(())
+        } else if learned {
+            all.learned = Some(program.schedule());
+            ControlFlow::Break(())
+        } else if self.are_enough(all.executions) {
             ControlFlow::Break(())
         } else {
             ControlFlow::Continue(())
@@ -218,7 +303,9 @@ impl Visitor<Program> for Watch<'_> {
             return ControlFlow::Continue(());
         }
         let now = Instant::now();
-        self.progress.show(now, self.earlier + self.executions);
+        let mut all = self.all();
+        let executions = self.earlier + all.executions;
+        all.progress.show(now, executions);
         match self.deadline {
             Some(deadline) if now >= deadline => ControlFlow::Break(()),
             _ => ControlFlow::Continue(()),
@@ -226,8 +313,9 @@ impl Visitor<Program> for Watch<'_> {
     }
 
     fn bound_reached(&mut self, bound: u32) -> ControlFlow<()> {
-        self.bound = Some(bound);
-        self.progress.bound_reached(bound);
+        let mut all = self.all();
+        all.bound = Some(bound);
+        all.progress.bound_reached(bound);
         ControlFlow::Continue(())
     }
 }

@@ -25,6 +25,10 @@ pub struct Options {
     pub spin_limit: u32,
     /// What random explorers begin with.
     pub seed: Option<u64>,
+    /// How many ordering constraints the bugs have that `pct` looks for.
+    pub depth: u32,
+    /// How many threads of the operating system explore; 0 for as many as the machine has cores.
+    pub workers: usize,
     /// A schedule to run instead of exploring.
     pub replay: Option<String>,
     /// Where to write a report.
@@ -55,6 +59,8 @@ impl Default for Options {
             max_steps: 100_000,
             spin_limit: 1000,
             seed: None,
+            depth: 3,
+            workers: 1,
             replay: None,
             report_file: None,
             count_classes: false,
@@ -89,6 +95,8 @@ impl Options {
         number(get("RADDLE_MAX_STEPS"), |value| self.max_steps = value)?;
         number(get("RADDLE_SPIN_LIMIT"), |value| self.spin_limit = value)?;
         number(get("RADDLE_SEED"), |value| self.seed = Some(value))?;
+        number(get("RADDLE_DEPTH"), |value| self.depth = value)?;
+        number(get("RADDLE_WORKERS"), |value| self.workers = value)?;
         number(get("RADDLE_SPURIOUS_WAKEUPS"), |value| {
             self.spurious_wakeups = value;
         })?;

@@ -22,10 +22,7 @@ pub(crate) fn failure(program: &Program, failure: &Failure, executions: u64) -> 
         text.push('\n');
     }
     if let Some(place) = program.weak_ordering() {
-        let _ = writeln!(
-            text,
-            "\nnote: atomics are run as sequentially consistent; {place} asks for less"
-        );
+        let _ = writeln!(text, "\n{}", weak_ordering(place));
     }
     let _ = write!(
         text,
@@ -33,6 +30,13 @@ pub(crate) fn failure(program: &Program, failure: &Failure, executions: u64) -> 
         schedule(&moves)
     );
     text
+}
+
+/// What to say of an ordering that is weaker than what was explored.
+pub(crate) fn weak_ordering(place: &std::panic::Location<'_>) -> String {
+    format!(
+        "note: atomics are run as sequentially consistent; {place} asks for less, and what that allows was not explored"
+    )
 }
 
 /// A schedule as a string: `0*3,1,0,2:1` is three steps of thread 0, one of thread 1, one of thread 0, and one of

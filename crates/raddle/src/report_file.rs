@@ -20,6 +20,8 @@ struct File<'a> {
     /// For `bounded`: all schedules with at most so many preemptions were covered.
     bound: Option<u32>,
     classes: Option<u64>,
+    /// Where a weaker ordering than sequential consistency was asked for, which was not explored.
+    weak_ordering: Option<String>,
     failure: Option<Failure<'a>>,
 }
 
@@ -44,6 +46,7 @@ pub(crate) fn write(
         executions: 0,
         bound: None,
         classes: None,
+        weak_ordering: None,
         failure: None,
     };
     match result {
@@ -56,9 +59,11 @@ pub(crate) fn write(
             file.executions = report.executions;
             file.bound = report.bound;
             file.classes = report.classes;
+            file.weak_ordering = report.weak_ordering.map(ToString::to_string);
         }
         Err(failed) => {
             file.executions = failed.executions;
+            file.weak_ordering = program.weak_ordering().map(ToString::to_string);
             file.failure = Some(Failure {
                 kind: format!("{:?}", failed.failure.kind),
                 message: &failed.failure.message,

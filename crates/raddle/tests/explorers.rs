@@ -125,3 +125,120 @@ fn reports_are_written() {
     assert!(report.contains(&failed.unwrap_err().schedule), "{report}");
     assert!(report.contains(r#""verdict": "failed""#), "{report}");
 }
+
+/// A stack whose nodes come from the heap, and go back there.
+fn treiber_stack() {
+    use raddle::sync::atomic::AtomicPtr;
+    use std::ptr;
+
+    struct Node {
+        value: usize,
+        next: *mut Node,
+    }
+    let head = Arc::new(AtomicPtr::new(ptr::null_mut::<Node>()));
+    let push = |head: &AtomicPtr<Node>, value| {
+        let node = Box::into_raw(Box::new(Node {
+            value,
+            next: ptr::null_mut(),
+        }));
+        loop {
+            let next = head.load(SeqCst);
+            // SAFETY: it is not in the stack yet.
+            unsafe { (*node).next = next };
+            if head.compare_exchange(next, node, SeqCst, SeqCst).is_ok() {
+                return;
+            }
+        }
+    };
+    let threads: Vec<_> = (0..3)
+        .map(|number| {
+            let head = head.clone();
+            thread::spawn(move || push(&head, number))
+        })
+        .collect();
+    for thread in threads {
+        thread.join().unwrap();
+    }
+    let mut sum = 0;
+    let mut next = head.load(SeqCst);
+    while !next.is_null() {
+        // SAFETY: all threads have ended, and all nodes come from `push`.
+        let node = unsafe { Box::from_raw(next) };
+        sum += node.value;
+        next = node.next;
+    }
+    assert_eq!(sum, 3);
+}
+
+#[test]
+fn several_workers_run_each_class_once() {
+    let programs: [(&str, std::sync::Arc<dyn Fn() + Send + Sync>); 2] = [
+        ("adds", std::sync::Arc::new(adds(3, 2))),
+        ("stack", std::sync::Arc::new(treiber_stack)),
+    ];
+    for (name, program) in programs {
+        for explorer in ["optimal", "iterative", "bounded", "algorithm1", "cb-dfs"] {
+            let run = |workers: usize| {
+                let program = program.clone();
+                let checker = Checker::new().explorer(explorer).workers(workers);
+                checker.count_classes(true).check(move || program())
+            };
+            let (alone, together) = (run(1), run(3));
+            assert_eq!(together.executions, alone.executions, "{name}, {explorer}");
+            assert_eq!(together.classes, alone.classes, "{name}, {explorer}");
+            assert_eq!(together.complete, alone.complete, "{name}, {explorer}");
+            assert_eq!(together.bound, alone.bound, "{name}, {explorer}");
+        }
+    }
+}
+
+#[test]
+fn several_workers_find_what_one_finds() {
+    for explorer in ["optimal", "iterative", "dfs", "random", "pct"] {
+        let checker = Checker::new().explorer(explorer).workers(2);
+        let failed = checker.run(lost_update).unwrap_err();
+        assert!(failed.failure.message.contains("panicked"), "{explorer}");
+        let again = Checker::new()
+            .replay(&failed.schedule)
+            .run(lost_update)
+            .unwrap_err();
+        assert_eq!(again.failure.message, failed.failure.message);
+    }
+}
+
+/// Statics are fresh for each execution of each worker, and what one learns all know.
+#[test]
+fn several_workers_have_their_own_statics() {
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    let program = || {
+        let shared = Arc::new(raddle::sync::Mutex::new(0));
+        let threads: Vec<_> = (0..3)
+            .map(|_| {
+                let shared = shared.clone();
+                thread::spawn(move || {
+                    COUNT.fetch_add(1, SeqCst);
+                    Arc::strong_count(&shared)
+                })
+            })
+            .collect();
+        for thread in threads {
+            assert!(thread.join().unwrap() <= 4);
+        }
+        assert_eq!(COUNT.load(SeqCst), 3);
+    };
+    let alone = Checker::new().explorer("optimal").check(program);
+    let together = Checker::new().explorer("optimal").workers(3).check(program);
+    assert!(alone.complete && together.complete);
+    assert_eq!(together.executions, alone.executions);
+}
+
+/// Limits hold for all workers together.
+#[test]
+fn several_workers_keep_to_limits() {
+    let report = Checker::new()
+        .explorer("optimal")
+        .workers(3)
+        .max_executions(50)
+        .check(adds(3, 3));
+    assert_eq!((report.executions, report.complete), (50, false));
+}

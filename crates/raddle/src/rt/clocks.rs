@@ -89,7 +89,7 @@ pub(crate) enum Need {
 #[derive(Debug, Default)]
 pub(crate) struct Clocks {
     /// Whether cells are used: known from the execution after the one that uses one for the first time.
-    needed: bool,
+    pub(super) needed: bool,
     active: bool,
     threads: Vec<OfThread>,
     locations: Vec<OfLocation>,

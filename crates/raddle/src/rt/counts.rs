@@ -21,7 +21,7 @@ pub(crate) struct Counted {
 
 /// How the counts of references matter that are made at a place.
 #[derive(Clone, Copy, Debug, Default)]
-struct Matter {
+pub(crate) struct Matter {
     /// When the content goes away, operations are made: who drops the last reference matters, and two
     /// threads that drop theirs cannot change places.
     content_operates: bool,
@@ -35,7 +35,7 @@ struct Entry {
     count: Option<(Location, Matter)>,
 }
 
-type Site = (&'static str, u32, u32);
+pub(crate) type Site = (&'static str, u32, u32);
 
 fn site(place: Place) -> Site {
     (place.file(), place.line(), place.column())
@@ -45,7 +45,7 @@ fn site(place: Place) -> Site {
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
     /// Where references are made whose counts matter. Outlives executions.
-    matter: HashMap<Site, Matter>,
+    pub(super) matter: HashMap<Site, Matter>,
     entries: Vec<Entry>,
     /// Those that were turned into pointers, by their address.
     raw: HashMap<usize, Counted>,

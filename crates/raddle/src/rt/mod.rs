@@ -11,6 +11,7 @@ mod effect;
 mod failure;
 mod fiber;
 mod foresee;
+mod knowledge;
 mod make;
 mod objects;
 pub(crate) mod operation;

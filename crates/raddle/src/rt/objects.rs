@@ -9,8 +9,8 @@ const NUMBER_BITS: u32 = 24;
 
 /// The place in each object that says which number it has in which execution.
 ///
-/// An atomic only because objects are `Sync`: a runtime uses it on one thread at a time, and an object that two
-/// runtimes could share is a static, whose own `Id` is never written.
+/// A runtime uses it on one thread at a time. An object that two runtimes share is a static, whose own `Id` is never
+/// written, or should not be shared: then only one of them gets it.
 #[derive(Debug, Default)]
 pub(crate) struct Id(AtomicU64);
 
@@ -36,17 +36,17 @@ impl Id {
         self.0.load(Ordering::Relaxed) == 0
     }
 
-    /// Gives the object a number.
-    pub(crate) fn set(&self, generation: u64, number: u32) {
+    /// Gives a new object a number, unless another runtime has just done so.
+    #[must_use]
+    pub(crate) fn set(&self, generation: u64, number: u32) -> bool {
         assert!(
             number < 1 << NUMBER_BITS,
             "raddle: more than {} objects in one execution",
             1 << NUMBER_BITS
         );
-        self.0.store(
-            generation << NUMBER_BITS | u64::from(number),
-            Ordering::Relaxed,
-        );
+        let id = generation << NUMBER_BITS | u64::from(number);
+        let order = Ordering::Relaxed;
+        self.0.compare_exchange(0, id, order, order).is_ok()
     }
 
     /// Makes it the id of a new object.

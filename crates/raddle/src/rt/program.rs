@@ -11,6 +11,7 @@ use raddle_schedule::{Cut, Diverged, Execution, Move, Status, Step, ThreadId, Tr
 
 use super::failure::Failure;
 use super::fiber::{Fiber, Fibers, replace_current};
+use super::knowledge::Knowledge;
 use super::operation::Operation;
 use super::panics::install_hook;
 use super::state::{MANY, Phase, State};
@@ -37,6 +38,23 @@ pub struct Program {
     /// Whether something was learned since this execution began.
     wiser: bool,
     finished: bool,
+}
+
+/// What a program can be made of on another thread.
+pub(crate) struct Twin {
+    body: Arc<dyn Fn() + Send + Sync>,
+    options: Options,
+    knowledge: Knowledge,
+}
+
+impl Twin {
+    pub(crate) fn program(&self) -> Program {
+        let program = Program::new(self.body.clone(), &self.options);
+        let mut state = program.runtime.state.borrow_mut();
+        state.know(self.knowledge.clone());
+        drop(state);
+        program
+    }
 }
 
 /// A move, and what its thread announced after it.
@@ -67,6 +85,15 @@ impl Program {
             follows: false,
             wiser: false,
             finished: true,
+        }
+    }
+
+    /// The same program, which knows what this one has learned, for another worker.
+    pub(crate) fn twin(&self, options: &Options) -> Twin {
+        Twin {
+            body: self.body.clone(),
+            options: options.clone(),
+            knowledge: self.runtime.state.borrow().knowledge(),
         }
     }
 

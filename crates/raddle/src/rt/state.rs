@@ -64,7 +64,7 @@ pub(crate) struct State {
     /// What the current thread did to the location of the step that it has just made, after it.
     pub(crate) corrected: Option<(Location, u64)>,
 
-    names: Names,
+    pub(super) names: Names,
     pub(crate) settings: Settings,
     /// The first operation with a weaker ordering than sequential consistency.
     pub(crate) weak_ordering: Option<Place>,
@@ -234,8 +234,8 @@ impl State {
             Known::Number(number) => Ok(Location(number)),
             Known::New => {
                 let location = self.objects.add(kind, value());
-                id.set(self.generation, location.0);
-                Ok(location)
+                let ours = id.set(self.generation, location.0);
+                ours.then_some(location).ok_or(Misuse::Stale(kind))
             }
             // An object that outlives its execution may still be dropped.
             Known::Stale if self.phase != Phase::Running => Ok(self.objects.add(kind, value())),
@@ -249,8 +249,8 @@ impl State {
             Known::Number(number) => Ok(number),
             Known::New => {
                 let number = self.objects.add_channel(capacity);
-                id.set(self.generation, number);
-                Ok(number)
+                let ours = id.set(self.generation, number);
+                ours.then_some(number).ok_or(Misuse::Stale(Kind::Channel))
             }
             Known::Stale if self.phase != Phase::Running => Ok(self.objects.add_channel(capacity)),
             Known::Stale => Err(Misuse::Stale(Kind::Channel)),
@@ -276,7 +276,9 @@ impl State {
             Known::Number(number) => number,
             Known::New => {
                 let number = self.clocks.add_cell();
-                id.set(self.generation, number);
+                if !id.set(self.generation, number) {
+                    return Err(Misuse::Stale(Kind::Cell));
+                }
                 number
             }
             Known::Stale => return Err(Misuse::Stale(Kind::Cell)),

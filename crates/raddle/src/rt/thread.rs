@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use raddle_schedule::{Location, ThreadId};
 
@@ -174,26 +175,42 @@ impl Thread {
     }
 }
 
-/// Names threads so that a thread has the same number in all executions: by its parent, and
-/// how many threads that had started before.
-#[derive(Debug, Default)]
+/// Names threads so that a thread has the same number in all executions, whoever of several workers runs them: by its
+/// parent, and how many threads that had started before.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Names {
-    /// The children of each thread.
+    /// The children of each thread, as far as this worker knows them.
+    known: Vec<Vec<ThreadId>>,
+    all: Arc<Mutex<AllNames>>,
+}
+
+#[derive(Debug, Default)]
+struct AllNames {
     children: Vec<Vec<ThreadId>>,
     count: u32,
 }
 
 impl Names {
     pub(crate) fn of_child(&mut self, parent: ThreadId, child: u32) -> ThreadId {
-        if self.children.len() <= parent.index() {
-            self.children.resize_with(parent.index() + 1, Vec::new);
+        let known = self.known.get(parent.index());
+        if let Some(&id) = known.and_then(|children| children.get(child as usize)) {
+            return id;
         }
-        let children = &mut self.children[parent.index()];
+        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let AllNames { children, count } = &mut *all;
+        if children.len() <= parent.index() {
+            children.resize_with(parent.index() + 1, Vec::new);
+        }
+        let children = &mut children[parent.index()];
         while children.len() <= child as usize {
             // 0 is the main thread.
-            self.count = self.count.checked_add(1).expect("too many threads");
-            children.push(ThreadId(self.count));
+            *count = count.checked_add(1).expect("too many threads");
+            children.push(ThreadId(*count));
         }
+        if self.known.len() <= parent.index() {
+            self.known.resize_with(parent.index() + 1, Vec::new);
+        }
+        self.known[parent.index()].clone_from(children);
         children[child as usize]
     }
 }

@@ -1,0 +1,38 @@
+//! What executions have shown that all others need to know from their beginning.
+//!
+//! Some things are steps in a program only if something else happens in it, which an execution may show late: the
+//! exploration then begins again ([`State::learned`]). Several workers on one exploration have to know the same.
+
+use std::collections::HashMap;
+
+use super::counts::{Matter, Site};
+use super::state::State;
+use super::thread::Names;
+
+/// What is known of a program.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Knowledge {
+    /// Whether cells are used.
+    clocks: bool,
+    /// Which counts of references matter.
+    counts: HashMap<Site, Matter>,
+    names: Names,
+}
+
+impl State {
+    /// What was learned so far.
+    pub(super) fn knowledge(&self) -> Knowledge {
+        Knowledge {
+            clocks: self.clocks.needed,
+            counts: self.counts.matter.clone(),
+            names: self.names.clone(),
+        }
+    }
+
+    /// Takes over what another one has learned.
+    pub(super) fn know(&mut self, knowledge: Knowledge) {
+        self.clocks.needed = knowledge.clocks;
+        self.counts.matter = knowledge.counts;
+        self.names = knowledge.names;
+    }
+}
