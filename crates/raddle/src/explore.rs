@@ -6,7 +6,7 @@ use std::time::Instant;
 use raddle_schedule::explorers::{
     Algorithm1, Algorithm2, Dfs, Iterative, Optimal, Pct, Random, Replay,
 };
-use raddle_schedule::{ClassHash, Coverage, Diverged, Explorer, Move, Trace, Visitor, class_of};
+use raddle_schedule::{ClassHash, Clock, Coverage, Diverged, Explorer, Move, Trace, Visitor, class_of};
 
 use crate::Options;
 use crate::progress::Progress;
@@ -135,7 +135,7 @@ impl<'a> Run<'a> {
                 classes: self.options.count_classes.then(Default::default),
                 bound: None,
                 learned: false,
-                pulses: 0,
+                clock: Clock::default(),
             };
             let result = explorer.clone().explore(self.program, &mut watch);
             if watch.learned && watch.failure.is_none() {
@@ -189,7 +189,7 @@ struct Watch<'a> {
     bound: Option<u32>,
     /// Whether the exploration has to begin again.
     learned: bool,
-    pulses: u32,
+    clock: Clock,
 }
 
 impl Visitor<Program> for Watch<'_> {
@@ -213,11 +213,9 @@ impl Visitor<Program> for Watch<'_> {
     }
 
     fn pulse(&mut self) -> ControlFlow<()> {
-        self.pulses = self.pulses.wrapping_add(1);
-        if !self.pulses.is_multiple_of(4096) {
+        let Some(now) = self.clock.tick() else {
             return ControlFlow::Continue(());
-        }
-        let now = Instant::now();
+        };
         self.progress.show(now, self.earlier + self.executions);
         match self.deadline {
             Some(deadline) if now >= deadline => ControlFlow::Break(()),

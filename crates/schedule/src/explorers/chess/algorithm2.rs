@@ -13,6 +13,8 @@
 //! marked when it is found, for all bounds, and has all graphs that lead to it as its prefixes. So when the search
 //! for one bound is over, that for the next one goes on where something is left, and runs nothing again.
 
+use std::ops::ControlFlow;
+
 use hashbrown::HashMap;
 use rapidhash::fast::RandomState;
 
@@ -122,11 +124,15 @@ impl Marks {
         loop {
             let mut successors = Vec::new();
             let mut prefix = Prefix::whole(execution, &trace);
-            prefix.next(&mut self.bounds, &mut successors);
+            prefix.next(&mut successors);
             if successors.is_empty() {
                 if self.level(prefix.state()) < Level::ALL {
-                    self.mark(&mut prefix);
+                    // It counts before it is marked, which can take long.
                     if visitor.ended(execution, &trace).is_break() {
+                        return Ok(false);
+                    }
+                    let mut prefix = Prefix::whole(execution, &trace);
+                    if self.mark(&mut prefix, visitor).is_break() {
                         return Ok(false);
                     }
                 }
@@ -142,8 +148,17 @@ impl Marks {
                     path.pop();
                     continue;
                 };
-                if next.bound <= csb && self.level(next.state) < Level::up_to(csb) {
-                    break next.step;
+                if self.level(next.state) >= Level::up_to(csb) {
+                    continue;
+                }
+                let mut prefix = Prefix::first(path.len() - 1, execution, &trace);
+                let bound = self
+                    .bounds
+                    .of_step(&mut prefix, next.step.thread, visitor);
+                match bound {
+                    ControlFlow::Continue(bound) if bound <= csb => break next.step,
+                    ControlFlow::Continue(_) => {}
+                    ControlFlow::Break(()) => return Ok(false),
                 }
             };
             if path.len() <= trace.len() {
@@ -159,7 +174,11 @@ impl Marks {
     }
 
     /// `Mark`: nothing is left after this terminal graph; and what that means for the graphs before it.
-    fn mark<X: Execution>(&mut self, prefix: &mut Prefix<'_, X>) {
+    fn mark<X: Execution>(
+        &mut self,
+        prefix: &mut Prefix<'_, X>,
+        visitor: &mut impl Visitor<X>,
+    ) -> ControlFlow<()> {
         self.levels.insert(prefix.state(), Level::ALL);
         // The graphs whose level was raised are those without the last events of the frames: an explicit stack, since it
         // gets as deep as the trace is long.
@@ -177,16 +196,21 @@ impl Marks {
                 continue;
             }
             let Some(event) = events.pop() else {
-                return;
+                return ControlFlow::Continue(());
             };
+            visitor.pulse()?;
             prefix.take(event);
             successors.clear();
-            prefix.successors(&mut self.bounds, &mut successors);
-            let level = successors
-                .iter()
-                .map(|next| Level(next.bound).max(self.level(next.state)))
-                .min()
-                .unwrap_or(Level::ALL);
+            prefix.successors(&mut successors);
+            let mut level = Level::ALL;
+            for next in &successors {
+                let after = self.level(next.state);
+                // Otherwise the bound does not matter, and it is what takes long.
+                if after < level {
+                    let bound = self.bounds.of_step(prefix, next.step.thread, visitor)?;
+                    level = level.min(Level(bound).max(after));
+                }
+            }
             if level > self.level(prefix.state()) {
                 self.levels.insert(prefix.state(), level);
                 frames.push(events.len());
@@ -196,6 +220,7 @@ impl Marks {
                 prefix.put(event);
             }
         }
+        ControlFlow::Continue(())
     }
 }
 
