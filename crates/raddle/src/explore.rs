@@ -6,7 +6,9 @@ use std::time::Instant;
 use raddle_schedule::explorers::{
     Algorithm1, Algorithm2, Dfs, Iterative, Optimal, Pct, Random, Replay,
 };
-use raddle_schedule::{ClassHash, Clock, Coverage, Diverged, Explorer, Move, Trace, Visitor, class_of};
+use raddle_schedule::{
+    ClassHash, Clock, Coverage, Diverged, Explorer, Move, Trace, Visitor, class_of,
+};
 
 use crate::Options;
 use crate::progress::Progress;

@@ -15,7 +15,7 @@
 
 use std::ops::ControlFlow;
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use rapidhash::fast::RandomState;
 
 use super::ContextBounds;
@@ -152,9 +152,7 @@ impl Marks {
                     continue;
                 }
                 let mut prefix = Prefix::first(path.len() - 1, execution, &trace);
-                let bound = self
-                    .bounds
-                    .of_step(&mut prefix, next.step.thread, visitor);
+                let bound = self.bounds.of_step(&mut prefix, next.step.thread, visitor);
                 match bound {
                     ControlFlow::Continue(bound) if bound <= csb => break next.step,
                     ControlFlow::Continue(_) => {}
@@ -180,44 +178,45 @@ impl Marks {
         visitor: &mut impl Visitor<X>,
     ) -> ControlFlow<()> {
         self.levels.insert(prefix.state(), Level::ALL);
-        // The graphs whose level was raised are those without the last events of the frames: an explicit stack, since it
-        // gets as deep as the trace is long.
+        // The graphs whose level was raised, all of one size. Those that are smaller by one event are looked at together: then
+        // the levels of all their successors are what they will be.
+        let mut raised = vec![prefix.here()];
+        let mut known: HashSet<ClassHash, RandomState> = HashSet::default();
         let mut events = Vec::new();
-        prefix.frontier(&mut events);
-        let mut frames = vec![0];
-        let mut taken: Vec<usize> = Vec::new();
         let mut successors = Vec::new();
-        while let Some(&begin) = frames.last() {
-            if events.len() == begin {
-                frames.pop();
-                if let Some(event) = taken.pop() {
+        while !raised.is_empty() {
+            let mut smaller = Vec::new();
+            known.clear();
+            for graph in raised.drain(..) {
+                prefix.go_to(graph);
+                events.clear();
+                prefix.frontier(&mut events);
+                for &event in &events {
+                    prefix.take(event);
+                    if known.insert(prefix.state()) {
+                        smaller.push(prefix.here());
+                    }
                     prefix.put(event);
                 }
-                continue;
             }
-            let Some(event) = events.pop() else {
-                return ControlFlow::Continue(());
-            };
-            visitor.pulse()?;
-            prefix.take(event);
-            successors.clear();
-            prefix.successors(&mut successors);
-            let mut level = Level::ALL;
-            for next in &successors {
-                let after = self.level(next.state);
-                // Otherwise the bound does not matter, and it is what takes long.
-                if after < level {
-                    let bound = self.bounds.of_step(prefix, next.step.thread, visitor)?;
-                    level = level.min(Level(bound).max(after));
+            for graph in smaller {
+                visitor.pulse()?;
+                prefix.go_to(graph);
+                successors.clear();
+                prefix.successors(&mut successors);
+                let mut level = Level::ALL;
+                for next in &successors {
+                    let after = self.level(next.state);
+                    // Otherwise the bound does not matter, and it is what takes long.
+                    if after < level {
+                        let bound = self.bounds.of_step(prefix, next.step.thread, visitor)?;
+                        level = level.min(Level(bound).max(after));
+                    }
                 }
-            }
-            if level > self.level(prefix.state()) {
-                self.levels.insert(prefix.state(), level);
-                frames.push(events.len());
-                taken.push(event);
-                prefix.frontier(&mut events);
-            } else {
-                prefix.put(event);
+                if level > self.level(prefix.state()) {
+                    self.levels.insert(prefix.state(), level);
+                    raised.push(prefix.here());
+                }
             }
         }
         ControlFlow::Continue(())

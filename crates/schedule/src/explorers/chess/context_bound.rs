@@ -1,5 +1,6 @@
 //! The context bounds of happens-before graphs, by memoised dynamic programming (section 3.2).
 
+use std::cmp::Reverse;
 use std::ops::ControlFlow;
 
 use hashbrown::HashMap;
@@ -65,6 +66,17 @@ impl<'a, X: Execution> Prefix<'a, X> {
             }
         }
         prefix
+    }
+
+    /// The graph, to come back to it.
+    pub(super) fn here(&self) -> (Cut, ClassHash) {
+        (self.cut.clone(), self.state)
+    }
+
+    /// Goes to another graph of the same trace.
+    pub(super) fn go_to(&mut self, (cut, state): (Cut, ClassHash)) {
+        self.cut = cut;
+        self.state = state;
     }
 
     /// The hash of the graph.
@@ -171,6 +183,9 @@ impl ContextBounds {
     /// CB(s, t) = min over t' in F(s) of CB(s - t', t') + (if t' = t or t' not in E(s) then 0 else 1)
     /// ```
     ///
+    /// What costs nothing comes first, and of that what happened last in the trace, which mostly leads to the least. What is left
+    /// can not be less than what it costs itself, so it often need not be looked at.
+    ///
     /// The recursion is as deep as the trace is long, so its stack is a vector. It goes through all prefixes of the graph, so
     /// the visitor is asked on the way whether to go on; if not, the prefix is left anyhow.
     pub(super) fn of_step<X: Execution>(
@@ -182,12 +197,14 @@ impl ContextBounds {
         if let Some(bound) = self.get(prefix, thread) {
             return ControlFlow::Continue(bound);
         }
-        // The last events, and what a step of another thread after them costs.
+        // The last events, and what the step costs after them.
         let mut frontiers: Vec<(usize, u32)> = Vec::new();
         let mut frames = vec![Self::frame(prefix, thread, &mut frontiers)];
         while let Some(frame) = frames.last_mut() {
-            if frontiers.len() == frame.frontier {
+            let least = frontiers[frame.frontier..].last().map(|(_, cost)| *cost);
+            if least.is_none_or(|least| frame.best <= least) {
                 self.known.insert((prefix.state, frame.thread), frame.best);
+                frontiers.truncate(frame.frontier);
                 frames.pop();
                 if let Some(&(event, _)) = frontiers.last() {
                     prefix.put(event);
@@ -200,7 +217,6 @@ impl ContextBounds {
             if let Some(before) = self.get(prefix, last) {
                 prefix.put(event);
                 frontiers.pop();
-                let cost = if last == frame.thread { 0 } else { cost };
                 frame.best = frame.best.min(before + cost);
             } else {
                 visitor.pulse()?;
@@ -228,9 +244,11 @@ impl ContextBounds {
         prefix.frontier(&mut events);
         for event in events {
             let last = prefix.trace.events()[event].thread();
-            let cost = u32::from(prefix.is_enabled(last));
-            frontiers.push((event, cost));
+            let preempts = last != thread && prefix.is_enabled(last);
+            frontiers.push((event, u32::from(preempts)));
         }
+        // They are looked at from the end.
+        frontiers[frontier..].sort_unstable_by_key(|&(event, cost)| (Reverse(cost), event));
         Frame {
             thread,
             frontier,

@@ -198,11 +198,7 @@ impl<'a, X: Execution> Search<'a, X> {
 
     /// Reverses the races of the execution. A race of two events that were there before is another one now if the
     /// new events, those from `begin` on, do not all come after its first event: they are then part of its sequence.
-    fn reverse_races(
-        &mut self,
-        begin: usize,
-        visitor: &mut impl Visitor<X>,
-    ) -> ControlFlow<()> {
+    fn reverse_races(&mut self, begin: usize, visitor: &mut impl Visitor<X>) -> ControlFlow<()> {
         self.race.begin_with(&self.trace, begin);
         for event in self.race.first_to_be_reversed(&self.trace, begin)..self.trace.len() {
             self.race.is_new = event >= begin;
