@@ -82,8 +82,9 @@ pub(crate) struct Check {
     #[arg(long, value_name = "N", requires = "explore")]
     pub(crate) seed: Option<u64>,
 
-    /// How many events have to come in the right order for an error that `--explore pct` is to
-    /// find: 1 for most deadlocks of one order, 2 for a wrong order, 3 for most others. [default: 3]
+    /// The depth of the errors that `--explore pct` looks for: how many pairs of events have to
+    /// come in one order. 1 for most wrong orders, 2 for most deadlocks and broken atomicity.
+    /// [default: 3]
     #[arg(long, value_name = "N", value_parser = depth, requires = "explore")]
     pub(crate) depth: Option<u32>,
 

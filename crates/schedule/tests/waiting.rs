@@ -153,3 +153,18 @@ fn a_reader_may_come_in_twice() {
         assert_eq!(run(&text, &mut Iterative::default()), (classes, classes, 0));
     }
 }
+
+/// Whoever writes something touches what stands for the invariants. What was only read there before the last write does not race
+/// with what reads it, although the lock has to wait for something else.
+#[test]
+fn what_only_reads_does_not_race() {
+    let text = "
+        int y; int data; mutex m;
+        invariant data == 0;
+        void writes() { y = 0; }
+        void keeps() { lock(m); }
+        void locks() { lock(m); data = 0; unlock(m); }
+        run writes() || keeps() || locks();
+    ";
+    all_run(text, 3, 1);
+}

@@ -170,7 +170,7 @@ fn the_same_seed_gives_the_same_executions() {
     }
 }
 
-/// An error of depth 2, on which random schedules have a chance of 2^-11, and priorities one of 1/2 or more.
+/// An error of depth 1, for which random schedules have a chance of 2^-11, and priorities one of almost 1/2.
 #[test]
 fn priorities_find_what_one_order_decides() {
     let program = "int x; int y;

@@ -126,7 +126,9 @@ impl Race {
             .any(|known| trace.happens_before(first, known))
     }
 
-    /// Finds the events that do not depend on the first one, and whether the second could happen after them.
+    /// Finds the events that do not depend on the first one, and whether the second could happen after them, and would
+    /// have to do with the first. (If it has nothing to do with it there, then what keeps the second from happening, or makes
+    /// it do something else, is another event that is left out too. The second one races with that.)
     pub(super) fn separate(
         &mut self,
         trace: &Trace,
@@ -144,7 +146,7 @@ impl Race {
         loop {
             let number = self.cut.count(self.last.thread);
             if execution.foresee(trace, &self.cut, self.last.thread, number, &mut self.step) {
-                return true;
+                return conflict(trace, first, &self.step);
             }
             if !self.spare(trace, first) {
                 return self.make_way(trace, first, execution);
@@ -179,8 +181,10 @@ impl Race {
                 let number = self.cut.count(self.last.thread);
                 if execution.foresee(trace, &self.cut, self.last.thread, number, &mut self.step) {
                     let Self { ways, cut, .. } = self;
-                    ways.retain(|way| !way.is_part_of(cut));
-                    ways.push(cut.clone());
+                    if conflict(trace, first, &self.step) {
+                        ways.retain(|way| !way.is_part_of(cut));
+                        ways.push(cut.clone());
+                    }
                 } else {
                     blocked.push_back((self.cut.clone(), self.step.clone()));
                 }
