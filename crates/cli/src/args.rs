@@ -12,7 +12,7 @@ use raddle_explore::reductions::cartesian::CycleTest;
 use raddle_machine::Granularity;
 
 pub(crate) use values::{PropertyArg, goals_wanted, properties};
-use values::{count, duration, property, size, workers};
+use values::{count, depth, duration, property, size, workers};
 
 /// Checks multithreaded programs: explores their schedules, and shows what can go wrong.
 #[derive(Parser, Debug)]
@@ -72,9 +72,21 @@ pub(crate) struct Check {
     #[arg(long, value_name = "N", requires = "explore")]
     pub(crate) bound: Option<u32>,
 
-    /// Give up after this many executions, with `--explore`.
+    /// Give up after this many executions, with `--explore` [default for `random` and `pct`, if
+    /// there is no `--timeout`: 10000].
     #[arg(long, value_name = "N", value_parser = count, requires = "explore")]
     pub(crate) max_executions: Option<u64>,
+
+    /// Where the random choices start, with `--explore random` and `pct`; the same seed gives
+    /// the same executions. [default: 0]
+    #[arg(long, value_name = "N", requires = "explore")]
+    pub(crate) seed: Option<u64>,
+
+    /// The depth of the errors that `--explore pct` looks for: how many pairs of events have to
+    /// come in one order. 1 for most wrong orders, 2 for most deadlocks and broken atomicity.
+    /// [default: 3]
+    #[arg(long, value_name = "N", value_parser = depth, requires = "explore")]
+    pub(crate) depth: Option<u32>,
 
     /// Search with that many threads at once: breadth-first only, and with reductions that do
     /// not learn on the way (full, cartesian).
@@ -458,6 +470,11 @@ pub(crate) enum ExploreArg {
     CbDfs,
     /// Every execution.
     Dfs,
+    /// Random executions: each step by any thread that can move. Proves nothing.
+    Random,
+    /// Random executions by priorities that change rarely (probabilistic concurrency testing):
+    /// each has a chance to find an error of some `--depth` that is not small. Proves nothing.
+    Pct,
 }
 
 impl ExploreArg {
@@ -469,7 +486,14 @@ impl ExploreArg {
             Self::Algorithm1 => "algorithm1",
             Self::CbDfs => "cb-dfs",
             Self::Dfs => "dfs",
+            Self::Random => "random",
+            Self::Pct => "pct",
         }
+    }
+
+    /// Whether it runs what comes, again and again.
+    pub(crate) fn is_random(self) -> bool {
+        matches!(self, Self::Random | Self::Pct)
     }
 }
 

@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal};
 
 use raddle_explore::Progress;
 use raddle_report::table::{bytes, duration, number};
+use raddle_schedule::system::Progress as Executions;
 
 use crate::terminal::{Terminal, complain};
 
@@ -35,6 +36,26 @@ impl ProgressLine {
             number(progress.frontier),
             number(progress.depth),
             bytes(progress.memory_bytes),
+            duration(progress.elapsed),
+        ));
+        self.shown = true;
+    }
+
+    /// The same for executions that are run one by one.
+    pub(crate) fn show_executions(&mut self, progress: &Executions) {
+        let seconds = progress.elapsed.as_secs_f64().max(0.001);
+        let rate = (progress.executions as f64 / seconds) as u64;
+        let bound = match progress.bound {
+            Some(bound) => format!(" · done up to bound {bound}"),
+            None => String::new(),
+        };
+        complain(&format!(
+            "\r\x1b[K{}: {} executions ({}/s) · {} classes · longest {}{bound} · {}",
+            self.label,
+            number(progress.executions),
+            number(rate),
+            number(progress.classes),
+            number(progress.longest as u64),
             duration(progress.elapsed),
         ));
         self.shown = true;

@@ -105,6 +105,8 @@ pub enum SyncOp {
     /// A try-operation on a lock or a semaphore: it looks at the object's state, whether
     /// or not it then takes it.
     Try,
+    /// Trying to take a reader-writer lock for reading: those that succeed come in any order.
+    TryShared,
     /// An operation on a channel that does not wait: trying to send or to receive, counting
     /// the messages.
     Poll,

@@ -1,7 +1,9 @@
 //! States: one flat vector of words, and where the parts begin.
 
+use std::cmp::Ordering;
+
 use crate::op::Pc;
-use crate::word::Name;
+use crate::word::{Name, Reference};
 
 /// A state of a program.
 ///
@@ -130,6 +132,27 @@ impl State {
     pub(crate) fn find_thread(&self, name: Name) -> Option<usize> {
         name.position()
             .or_else(|| self.threads.iter().position(|block| block.name == name))
+    }
+
+    /// Which of two threads comes first in canonical states: by generations, children of one thread in the
+    /// order in which it spawned them.
+    pub(crate) fn canonical_order(&self, one: usize, other: usize) -> Ordering {
+        let generations = |thread| std::iter::successors(Some(thread), |t| self.parent(*t)).count();
+        let by_generation = generations(one).cmp(&generations(other));
+        by_generation.then_with(|| match (self.parent(one), self.parent(other)) {
+            (Some(parent), Some(other_parent)) if parent != other_parent => {
+                self.canonical_order(parent, other_parent)
+            }
+            _ => one.cmp(&other),
+        })
+    }
+
+    /// The thread that has spawned a thread, if one has.
+    fn parent(&self, thread: usize) -> Option<usize> {
+        match Reference::of(self.thread(thread)[header::PARENT]) {
+            Reference::Thread(name) => self.find_thread(name),
+            _ => None,
+        }
     }
 
     /// The object of a name. Dangling names do not exist: freed objects stay until

@@ -7,7 +7,9 @@ use std::time::Instant;
 use raddle_schedule::explorers::{
     Algorithm1, Algorithm2, Dfs, Iterative, Optimal, Pct, Random, Replay,
 };
-use raddle_schedule::{ClassHash, Coverage, Diverged, Explorer, Move, Trace, Visitor, class_of};
+use raddle_schedule::{
+    ClassHash, Clock, Coverage, Diverged, Explorer, Move, Trace, Visitor, class_of,
+};
 
 use crate::Options;
 use crate::progress::Progress;
@@ -153,7 +155,7 @@ impl<'a> Run<'a> {
                 deadline: self.deadline,
                 earlier: self.executions,
                 limit,
-                pulses: 0,
+                clock: Clock::default(),
             };
             let result = if workers > 1 {
                 let twin = self.program.twin(self.options);
@@ -254,7 +256,7 @@ struct Watch<'a, 'p> {
     earlier: u64,
     /// The most executions of this exploration.
     limit: u64,
-    pulses: u32,
+    clock: Clock,
 }
 
 impl<'p> Watch<'_, 'p> {
@@ -298,11 +300,9 @@ impl Visitor<Program> for Watch<'_, '_> {
     }
 
     fn pulse(&mut self) -> ControlFlow<()> {
-        self.pulses = self.pulses.wrapping_add(1);
-        if !self.pulses.is_multiple_of(4096) {
+        let Some(now) = self.clock.tick() else {
             return ControlFlow::Continue(());
-        }
-        let now = Instant::now();
+        };
         let mut all = self.all();
         let executions = self.earlier + all.executions;
         all.progress.show(now, executions);

@@ -42,7 +42,8 @@ pub trait Visitor<X> {
     /// An execution has ended: no thread can move. The visitor says whether to go on.
     fn ended(&mut self, execution: &mut X, trace: &Trace) -> ControlFlow<()>;
 
-    /// Asked now and then, also within an execution, whether to go on.
+    /// Asked now and then, also within an execution and while the explorer thinks about what to run next, whether to go
+    /// on. No two calls are further apart than it takes to make the steps of one execution.
     fn pulse(&mut self) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }

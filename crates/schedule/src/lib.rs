@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod class;
+pub mod clock;
 pub mod execution;
 pub mod explorer;
 pub mod explorers;
@@ -10,6 +11,7 @@ pub mod testing;
 pub mod trace;
 
 pub use class::{ClassHash, class_of};
+pub use clock::Clock;
 pub use execution::{Access, Diverged, Execution, Location, Mode, Move, Status, Step, ThreadId};
 pub use explorer::{Coverage, Explorer, Visitor};
 pub use trace::{Cut, Event, Trace};

@@ -115,6 +115,16 @@ impl Cut {
         event.number < self.count(event.thread())
     }
 
+    /// Whether another one has all of its events.
+    #[must_use]
+    pub fn is_part_of(&self, other: &Self) -> bool {
+        let theirs = other.counts.iter().chain(std::iter::repeat(&0));
+        self.counts
+            .iter()
+            .zip(theirs)
+            .all(|(mine, their)| mine <= their)
+    }
+
     /// Makes it empty.
     pub fn clear(&mut self) {
         self.counts.clear();

@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use raddle_explore::Search;
+use raddle_explore::reductions::full::Full;
 use raddle_lang::Source;
 use raddle_machine::{Granularity, Machine};
 use raddle_schedule::Explorer;
@@ -62,4 +64,107 @@ fn optimal_goes_back_beyond_what_can_not_be_reversed() {
 #[test]
 fn optimal_takes_out_all_that_keeps_a_step_from_happening() {
     assert_eq!(run(TWO_GUARDS, &mut Optimal::default()), (2, 2, 1));
+}
+
+/// What the search that stores states finds: how many deadlocks, at how many places.
+fn deadlocks(text: &str) -> usize {
+    let (program, _) = raddle_machine::load(Source::new("waiting.rad", text));
+    let mut machine = Machine::new(
+        Arc::new(program.expect("it is correct")),
+        Granularity::Access,
+    );
+    let found = Search::new()
+        .collect_all()
+        .run(&mut machine, &mut Full::default());
+    found.violations.len()
+}
+
+/// Every explorer runs this many classes, each once, and as many of them end in a deadlock.
+#[track_caller]
+fn all_run(text: &str, classes: u64, deadlocked: u64) {
+    let (_, naive, _) = run(text, &mut Dfs::default());
+    assert_eq!(naive, classes, "naive");
+    let expected = (classes, classes, deadlocked);
+    assert_eq!(run(text, &mut Optimal::default()), expected, "optimal");
+    assert_eq!(run(text, &mut Iterative::default()), expected, "iterative");
+    assert_eq!(deadlocks(text) > 0, deadlocked > 0, "full");
+}
+
+/// Nine writes keep the last thread from moving, whether its guard looks at one variable after another or at all of them:
+/// it moves first, or never.
+#[test]
+fn all_of_many_guards_are_taken_out() {
+    let all_at_once = "a[0] + a[1] + a[2] + a[3] + a[4] + a[5] + a[6] + a[7] + a[8] == 0";
+    let one_by_one = all_at_once.replace(" +", " == 0 &&");
+    for guard in [all_at_once, &one_by_one] {
+        let text = format!(
+            "int a[9]; int z;
+             void writes(int i) {{ a[i] = 1; }}
+             void waits() {{ await({guard}); z = 1; }}
+             run writes(0) || writes(1) || writes(2) || writes(3) || writes(4) || writes(5)
+                 || writes(6) || writes(7) || writes(8) || waits();"
+        );
+        assert_eq!(run(&text, &mut Optimal::default()), (2, 2, 1));
+    }
+}
+
+/// Waiters of different parents, which start them in any order: who is woken does not depend on that order.
+#[test]
+fn waiters_are_known_by_name() {
+    let text = "
+        mutex m; cond c; int x;
+        void waits(int value) { lock(m); wait(c, m); x = value; unlock(m); }
+        void starts(int value) { spawn waits(value); }
+        void wakes() { lock(m); notify(c); unlock(m); }
+        run starts(1) || starts(2) || wakes();
+    ";
+    let (executions, classes, deadlocked) = run(text, &mut Iterative::default());
+    assert_eq!(executions, classes);
+    all_run(text, classes, deadlocked);
+}
+
+/// Readers do not race, however they come in.
+#[test]
+fn readers_that_try_are_independent() {
+    let text = "
+        rwlock l; int x;
+        void tries() { if (try_read_lock(l)) { unlock(l); } }
+        run tries() || tries() || tries();
+    ";
+    all_run(text, 1, 0);
+}
+
+/// A reader that came in twice and left once is still there. Each reader is there before the writer, or after it.
+#[test]
+fn a_reader_may_come_in_twice() {
+    let program = |readers| {
+        format!(
+            "rwlock l; int x;
+             void reads() {{ read_lock(l); read_lock(l); unlock(l); int r = x; unlock(l); }}
+             void writes() {{ write_lock(l); x = 1; unlock(l); }}
+             run reads()[{readers}] || writes();"
+        )
+    };
+    assert_eq!(run(&program(1), &mut Dfs::default()).1, 2);
+    for readers in 1..=4 {
+        let classes = 1 << readers;
+        let text = program(readers);
+        assert_eq!(run(&text, &mut Optimal::default()), (classes, classes, 0));
+        assert_eq!(run(&text, &mut Iterative::default()), (classes, classes, 0));
+    }
+}
+
+/// Whoever writes something touches what stands for the invariants. What was only read there before the last write does not race
+/// with what reads it, although the lock has to wait for something else.
+#[test]
+fn what_only_reads_does_not_race() {
+    let text = "
+        int y; int data; mutex m;
+        invariant data == 0;
+        void writes() { y = 0; }
+        void keeps() { lock(m); }
+        void locks() { lock(m); data = 0; unlock(m); }
+        run writes() || keeps() || locks();
+    ";
+    all_run(text, 3, 1);
 }

@@ -74,6 +74,15 @@ pub(super) fn workers(text: &str) -> Result<usize, String> {
     }
 }
 
+/// How many events have to come in the right order.
+pub(super) fn depth(text: &str) -> Result<u32, String> {
+    const MOST: u32 = 1000;
+    match text.parse() {
+        Ok(depth @ 1..=MOST) => Ok(depth),
+        _ => Err(format!("a number from 1 to {MOST} is needed")),
+    }
+}
+
 /// A number of bytes, also as `512K`, `512M`, `4G`.
 pub(super) fn size(text: &str) -> Result<u64, String> {
     let units = [

@@ -2,15 +2,19 @@
 
 use serde_json::Value;
 
-use crate::support::{ENDLESS, Folder, raddle, raddle_reading};
+use std::time::{Duration, Instant};
 
-const WAYS: [&str; 6] = [
+use crate::support::{ENDLESS, Folder, raddle, raddle_reading, violated_programs};
+
+const WAYS: [&str; 8] = [
     "optimal",
     "bounded",
     "iterative",
     "algorithm1",
     "cb-dfs",
     "dfs",
+    "random",
+    "pct",
 ];
 
 /// Fails if both threads write before one of them looks, which takes one preemption.
@@ -94,6 +98,127 @@ fn a_counterexample_can_be_replayed() {
     }
 }
 
+/// Whoever has found it, a schedule is a schedule.
+#[test]
+fn a_replay_tells_the_same_story_as_the_exploration() {
+    let folder = Folder::new("explored-stories");
+    let trace = folder.path("trace.json");
+    let (mut replayed, mut differing) = (0, Vec::new());
+    for program in violated_programs() {
+        for how in ["optimal", "random"] {
+            let _ = std::fs::remove_file(&trace);
+            let limits = ["--max-executions", "200", "--max-depth", "300"];
+            let arguments = ["check", &program, "-q", "--explore", how, "--trace", &trace];
+            let checked = raddle(&[&arguments[..], &limits].concat());
+            if !std::fs::exists(&trace).unwrap() {
+                continue;
+            }
+            let again = raddle(&["replay", "-q", &trace]);
+            if again.code != Some(1) || again.stdout + "\n" != checked.stdout {
+                differing.push(format!("{program} ({how}): {}", again.stderr));
+            }
+            replayed += 1;
+        }
+    }
+    assert!(differing.is_empty(), "{}", differing.join("\n"));
+    assert!(replayed >= 80, "{replayed}");
+}
+
+#[test]
+fn random_executions_prove_nothing() {
+    let program = "int x; void a() { x = 1; } void b() { int y = x; } run a() || b();";
+    let random = ["check", "-", "--explore", "random"];
+    raddle_reading(&random, program).exits(3).says(&[
+        "inconclusive: 10,000 executions of 2 classes",
+        "(random, seed 0)",
+        "no violation in 10,000 executions at random, which proves nothing about others",
+    ]);
+    let few = ["--max-executions", "20", "--seed", "7", "--depth", "2"];
+    let pct = [&["check", "-", "--explore", "pct"], &few[..]].concat();
+    raddle_reading(&pct, program).exits(3).says(&[
+        "inconclusive: 20 executions of 2 classes",
+        "(pct, depth 2, seed 7)",
+    ]);
+    let json = [&pct[..], &["--format", "json"]].concat();
+    let report = raddle_reading(&json, program).exits(3).json();
+    assert_eq!(report["verdict"], "inconclusive");
+    assert_eq!(report["exploration"]["seed"], 7);
+    assert_eq!(report["exploration"]["depth"], 2);
+    assert_eq!(report["exploration"]["executions"], 20);
+    assert_eq!(report["exploration"]["verified_up_to_bound"], Value::Null);
+    // The time is a limit too.
+    let timed = [&random[..], &["--timeout", "200ms"]].concat();
+    raddle_reading(&timed, program)
+        .exits(3)
+        .says(&["the limit on time was reached; no violation in "]);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_executions() {
+    let story = |how, seed| {
+        let arguments = ["--explore", how, "--seed", seed, "-q"];
+        raddle(&[&["check", "examples/bank.rad"], &arguments[..]].concat())
+            .exits(1)
+            .stdout
+    };
+    for how in ["random", "pct"] {
+        assert_eq!(story(how, "1"), story(how, "1"));
+        let distinct: std::collections::BTreeSet<_> = ["1", "2", "3", "4", "5"]
+            .map(|seed| story(how, seed))
+            .into();
+        assert!(distinct.len() > 1);
+    }
+}
+
+/// An error of depth 1, for which random schedules have a chance of 2^-11, and priorities one of almost 1/2.
+#[test]
+fn priorities_find_what_one_order_decides() {
+    let program = "int x; int y;
+        void slow() { y = 0; y = 1; y = 2; y = 3; y = 4; y = 5; y = 6; y = 7; y = 8; y = 9; x = 1; }
+        void fast() { assert(x == 0); }
+        run fast() || slow();";
+    let found = |how: &str, seed: &str| {
+        let few = ["--max-executions", "5", "--seed", seed, "-q"];
+        let said = raddle_reading(
+            &[&["check", "-", "--explore", how], &few[..]].concat(),
+            program,
+        );
+        said.code == Some(1)
+    };
+    let seeds = ["1", "2", "3", "4", "5", "6", "7", "8", "9", "10"];
+    let times = |how| seeds.iter().filter(|seed| found(how, seed)).count();
+    let (pct, random) = (times("pct"), times("random"));
+    assert!(pct >= 8 && random <= 2, "{pct} {random}");
+}
+
+#[test]
+fn time_is_honoured_where_threads_have_little_to_do_with_each_other() {
+    // Their steps can be put in more orders than there are atoms.
+    let program = "int x[30]; int y;
+        void a() { x[tid] = 1; x[tid] = 2; y = tid; } run a()[30];";
+    for how in WAYS {
+        let started = Instant::now();
+        let arguments = ["check", "-", "--explore", how, "--timeout", "300ms"];
+        raddle_reading(&arguments, program)
+            .exits(3)
+            .says(&["the limit on time was reached"]);
+        assert!(started.elapsed() < Duration::from_millis(1300), "{how}");
+    }
+}
+
+#[test]
+fn what_was_finished_before_a_limit_counts() {
+    let program = "int x; void a() { x++; x++; x++; } run a()[3];";
+    let few = ["check", "-", "--explore", "iterative", "--max-executions"];
+    raddle_reading(&[&few[..], &["60"]].concat(), program).exits(3).says(&[
+        "verified up to bound 0: 60 executions",
+        "the limit on executions was reached; executions with more than 0 preemptions were not run, or not all",
+    ]);
+    raddle_reading(&[&few[..], &["2"]].concat(), program)
+        .exits(3)
+        .says(&["inconclusive: 2 executions"]);
+}
+
 #[test]
 fn executions_without_end_end_the_exploration() {
     for how in WAYS {
@@ -135,6 +260,11 @@ fn what_can_not_be_combined_says_why() {
         (&["--explore", "dfs", "--bound", "1"], "has no bound"),
         (&["--explore", "dfs", "--property", "race"], "data races"),
         (&["--explore", "dfs", "--workers", "2"], "--workers"),
+        (&["--explore", "pct", "--bound", "1"], "has no bound"),
+        (&["--explore", "optimal", "--seed", "1"], "has no seed"),
+        (&["--explore", "random", "--depth", "1"], "has no depth"),
+        (&["--explore", "pct", "--depth", "0"], "from 1 to"),
+        (&["--seed", "1"], "--explore"),
         (&["--bound", "1"], "--explore"),
         (&["--max-executions", "1"], "--explore"),
         (&["--explore", "x"], "optimal, bounded"),

@@ -171,7 +171,7 @@ impl Movers {
                     false => moves(self, system, owned),
                 }
             }
-            SyncOp::Try | SyncOp::Destroy => {
+            SyncOp::Try | SyncOp::TryShared | SyncOp::Destroy => {
                 if system.owns(state, thread, access.location) {
                     return Mover::BOTH;
                 }
@@ -286,7 +286,7 @@ impl Movers {
             }
             let looks = match access.kind {
                 AccessKind::Plain | AccessKind::Atomic => true,
-                AccessKind::Sync(SyncOp::Try | SyncOp::Destroy) => {
+                AccessKind::Sync(SyncOp::Try | SyncOp::TryShared | SyncOp::Destroy) => {
                     // In a block that blocks after it has tried.
                     let variable = system.variable(state, access.location);
                     self.protection.note_try(variable);

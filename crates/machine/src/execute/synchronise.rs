@@ -49,7 +49,7 @@ impl Execution<'_> {
             }
             Op::TryLock { to, mutex, kind } => {
                 let taken = self.take(mutex, kind, 1)?;
-                self.tried(to, mutex, taken);
+                self.tried(to, mutex, taken, SyncOp::Try);
             }
             Op::Unlock { mutex, kind } => {
                 self.synchronise(self.get(mutex), true, SyncOp::Release);
@@ -61,7 +61,7 @@ impl Execution<'_> {
             }
             Op::TryReadLock { to, lock } => {
                 let taken = self.read_lock(lock)?;
-                self.tried(to, lock, taken);
+                self.tried(to, lock, taken, SyncOp::TryShared);
             }
             Op::WriteLock { lock } => {
                 let taken = self.write_lock(lock)?;
@@ -69,7 +69,7 @@ impl Execution<'_> {
             }
             Op::TryWriteLock { to, lock } => {
                 let taken = self.write_lock(lock)?;
-                self.tried(to, lock, taken);
+                self.tried(to, lock, taken, SyncOp::Try);
             }
             Op::UnlockRw { lock } => self.unlock_rw(lock)?,
             Op::Wait {
@@ -89,7 +89,7 @@ impl Execution<'_> {
             }
             Op::TryDown { to, semaphore } => {
                 let taken = self.down(semaphore)?;
-                self.tried(to, semaphore, taken);
+                self.tried(to, semaphore, taken, SyncOp::Try);
             }
             Op::Up { semaphore } => {
                 self.synchronise(self.get(semaphore), true, SyncOp::Up);
@@ -158,8 +158,8 @@ impl Execution<'_> {
     }
 
     /// The end of an operation that says whether it took its object.
-    fn tried(&mut self, to: Reg, object: Reg, taken: bool) {
-        self.synchronise(self.get(object), taken, SyncOp::Try);
+    fn tried(&mut self, to: Reg, object: Reg, taken: bool, op: SyncOp) {
+        self.synchronise(self.get(object), taken, op);
         self.set(to, i64::from(taken));
     }
 
@@ -297,19 +297,31 @@ impl Execution<'_> {
         let picked = if all {
             None
         } else {
-            Some(self.choose(count as u64)? as usize)
+            let number = self.choose(count as u64)? as usize;
+            Some(self.waiter(number, object))
         };
-        let mut number = 0;
         for thread in 0..self.memory.threads.len() {
-            if !self.waits_on(thread, object) {
-                continue;
-            }
-            if picked.is_none_or(|picked| picked == number) {
+            let is_picked = picked.is_none_or(|picked| picked == thread);
+            if is_picked && self.waits_on(thread, object) {
                 self.memory.thread_mut(thread)[header::PHASE] = Phase::Notified as i64;
             }
-            number += 1;
         }
         Ok(())
+    }
+
+    /// The waiter with this number. They are counted in the order that threads have in canonical states: positions
+    /// depend on who has spawned first, and then the same number would mean different waiters in executions that differ in
+    /// nothing else.
+    fn waiter(&self, number: usize, object: i64) -> usize {
+        let threads = 0..self.memory.threads.len();
+        let waits = |thread: &usize| self.waits_on(*thread, object);
+        let elder = |thread: usize| {
+            let before = |other: &usize| self.memory.canonical_order(*other, thread).is_lt();
+            threads.clone().filter(waits).filter(before).count()
+        };
+        let mut waiters = threads.clone().filter(waits);
+        let found = waiters.find(|thread| elder(*thread) == number);
+        found.expect("there are more waiters than this number")
     }
 
     fn down(&mut self, semaphore: Reg) -> Result<bool, Trouble> {

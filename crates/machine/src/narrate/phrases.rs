@@ -110,7 +110,7 @@ impl Narrator {
             SyncOp::Release => format!("unlocks {name}"),
             SyncOp::AcquireShared => format!("locks {name} for reading"),
             SyncOp::ReleaseShared => format!("unlocks {name} (reading)"),
-            SyncOp::Try | SyncOp::Poll => {
+            SyncOp::Try | SyncOp::TryShared | SyncOp::Poll => {
                 let looks = matches!(
                     self.machine.program().code[access.place.0 as usize],
                     Op::Len { .. }

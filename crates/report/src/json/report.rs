@@ -129,6 +129,10 @@ pub struct Exploration {
     pub bound: Option<u32>,
     /// All executions with at most this many preemptions are covered and none is wrong, but there are others.
     pub verified_up_to_bound: Option<u32>,
+    /// Where random choices began, if there were any.
+    pub seed: Option<u64>,
+    /// The depth of the errors that were looked for, if the explorer has one.
+    pub depth: Option<u32>,
     /// Executions that were run to their end.
     pub executions: u64,
     /// How many of them differ in more than the order of independent steps.

@@ -9,7 +9,7 @@ pub(super) fn access_of(access: &raddle_explore::Access, location: Location) -> 
     let (mode, before, after) = match access.kind {
         _ if !access.writes => (Mode::Read, 0, 0),
         // Readers come and go in any order. Whether one comes or goes is told by the sign.
-        AccessKind::Sync(SyncOp::AcquireShared) => (Mode::Shared, 0, 1),
+        AccessKind::Sync(SyncOp::AcquireShared | SyncOp::TryShared) => (Mode::Shared, 0, 1),
         AccessKind::Sync(SyncOp::ReleaseShared) => (Mode::Shared, 1, 0),
         _ => (Mode::Write, 0, 0),
     };

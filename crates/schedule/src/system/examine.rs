@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use hashbrown::HashSet;
 use raddle_explore::{
@@ -16,6 +16,7 @@ use rapidhash::fast::RandomState;
 use super::schedule::{canonical_position, canonical_schedule};
 use super::{MAX_LENGTH, Stepwise, Stop};
 use crate::class::{ClassHash, class_of};
+use crate::clock::Clock;
 use crate::explorer::{Coverage, Explorer, Visitor};
 use crate::trace::Trace;
 
@@ -52,7 +53,7 @@ impl Default for Settings {
 /// What an exploration found out.
 #[derive(Clone, Debug)]
 pub struct Examination {
-    /// What was explored.
+    /// What was explored, up to the last bound that was finished.
     pub coverage: Coverage,
     /// Why it was given up, if it was.
     pub stop: Option<Stop>,
@@ -79,18 +80,55 @@ pub struct Examination {
     pub within_bounds: Vec<u64>,
 }
 
+impl Examination {
+    /// The greatest bound on preemptions within which all was run, if others were left then.
+    fn finished_bound(&self) -> Option<u32> {
+        let bound = self.within_bounds.len().checked_sub(1)?;
+        u32::try_from(bound).ok()
+    }
+}
+
+/// How an exploration is coming along.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Executions that were run to their end.
+    pub executions: u64,
+    /// How many classes they are of.
+    pub classes: u64,
+    /// The steps of the longest one.
+    pub longest: usize,
+    /// The greatest bound on preemptions within which all was run, and others were left.
+    pub bound: Option<u32>,
+    /// The time since the start.
+    pub elapsed: Duration,
+}
+
 /// Runs the executions of a system that the explorer wants to see.
 pub fn examine<S: System + Clone>(
     system: &mut S,
     explorer: &mut impl Explorer,
     settings: &Settings,
 ) -> Examination {
+    examine_with_progress(system, explorer, settings, &mut |_| {})
+}
+
+/// The same, and says now and then how it is coming along.
+pub fn examine_with_progress<S: System + Clone>(
+    system: &mut S,
+    explorer: &mut impl Explorer,
+    settings: &Settings,
+    on_progress: &mut dyn FnMut(&Progress),
+) -> Examination {
+    let now = Instant::now();
     let invariants = settings.properties.contains(Property::Invariant);
     let mut execution = Stepwise::new(system.clone(), settings.max_length, invariants);
     let mut examiner = Examiner {
         settings,
         stop: execution.stop(),
-        pulses: 0,
+        clock: Clock::default(),
+        started: now,
+        last_report: now,
+        on_progress,
         known: HashSet::default(),
         classes: HashSet::default(),
         capacity: None,
@@ -117,6 +155,9 @@ pub fn examine<S: System + Clone>(
         ..
     } = examiner;
     found.coverage = explored.expect("a system does the same when it is run again");
+    if let (Coverage::Some, Some(bound)) = (found.coverage, found.finished_bound()) {
+        found.coverage = Coverage::UpToBound(bound);
+    }
     found.stop = execution.stop().get().or(capacity);
     found.classes = classes.len() as u64;
     found.steps = execution.steps();
@@ -132,13 +173,15 @@ enum Key {
     Deadlock(Vec<(u64, Place)>),
 }
 
-/// How many steps are made between two looks at the clock.
-const STEPS_PER_LOOK: u64 = 64;
+const BETWEEN_REPORTS: Duration = Duration::from_millis(100);
 
 struct Examiner<'a> {
     settings: &'a Settings,
     stop: Rc<Cell<Option<Stop>>>,
-    pulses: u64,
+    clock: Clock,
+    started: Instant,
+    last_report: Instant,
+    on_progress: &'a mut dyn FnMut(&Progress),
     known: HashSet<Key, RandomState>,
     classes: HashSet<ClassHash, RandomState>,
     /// The first execution that was larger than can be kept does not end the exploration, but what it claims.
@@ -155,12 +198,22 @@ impl Examiner<'_> {
         }
     }
 
-    fn look_at_the_clock(&mut self) {
+    fn look_around(&mut self, now: Instant) {
+        if now - self.last_report >= BETWEEN_REPORTS {
+            self.last_report = now;
+            (self.on_progress)(&Progress {
+                executions: self.found.executions,
+                classes: self.classes.len() as u64,
+                longest: self.found.longest,
+                bound: self.found.finished_bound(),
+                elapsed: now - self.started,
+            });
+        }
         let settings = self.settings;
         let cancelled = settings.cancel.as_ref();
         if cancelled.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
             self.stop.set(Some(Stop::Cancelled));
-        } else if settings.deadline.is_some_and(|end| Instant::now() >= end) {
+        } else if settings.deadline.is_some_and(|end| now >= end) {
             self.stop.set(Some(Stop::Time));
         }
     }
@@ -270,9 +323,8 @@ impl<S: System> Visitor<Stepwise<S>> for Examiner<'_> {
     }
 
     fn pulse(&mut self) -> ControlFlow<()> {
-        self.pulses += 1;
-        if self.pulses.is_multiple_of(STEPS_PER_LOOK) {
-            self.look_at_the_clock();
+        if let Some(now) = self.clock.tick() {
+            self.look_around(now);
         }
         self.goes_on()
     }

@@ -9,7 +9,7 @@ use crate::execution::Move;
 use crate::trace::{Cut, Trace};
 
 /// How many states are remembered.
-const MOST: usize = 4_096;
+const MOST: usize = 16_384;
 
 /// States that are not on the path of the execution under way, but that some of its events lead to: by how many
 /// each thread has made.

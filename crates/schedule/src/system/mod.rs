@@ -30,7 +30,7 @@ mod names;
 mod schedule;
 mod stepper;
 
-pub use examine::{Examination, Settings, examine};
+pub use examine::{Examination, Progress, Settings, examine, examine_with_progress};
 
 use std::cell::Cell;
 use std::rc::Rc;

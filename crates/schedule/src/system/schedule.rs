@@ -5,9 +5,8 @@ use raddle_explore::{Choice, Move, Status, Step, System, ThreadId};
 /// The moves of an execution in which no state was brought into canonical form as a schedule for
 /// [`raddle_explore::replay`], which does so after every move; and the state after them, as it was without that.
 ///
-/// Alternatives are numbered by the positions of threads where it matters, and canonical form can
-/// change the order of threads that were started by different parents. So an alternative is known by the state
-/// that it leads to.
+/// A system may number alternatives by the positions of threads, and canonical form can change the order of threads that were
+/// started by different parents. So an alternative is known by the state that it leads to.
 pub(super) fn canonical_schedule<S: System>(
     system: &mut S,
     moves: impl Iterator<Item = Move>,

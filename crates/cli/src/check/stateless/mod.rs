@@ -13,13 +13,16 @@ use raddle_machine::{Machine, Program};
 use raddle_report::json::{self, ViolationKind};
 use raddle_report::story::Story;
 use raddle_report::table::number;
-use raddle_schedule::Coverage;
-use raddle_schedule::explorers::{Algorithm1, Algorithm2, Dfs, Iterative, Optimal};
-use raddle_schedule::system::{Examination, MAX_LENGTH, Settings, Stop, examine};
+use raddle_schedule::explorers::{Algorithm1, Algorithm2, Dfs, Iterative, Optimal, Pct, Random};
+use raddle_schedule::system::{
+    Examination, MAX_LENGTH, Progress, Settings, Stop, examine_with_progress,
+};
+use raddle_schedule::{Coverage, Explorer};
 
 use super::Counterexample;
 use super::searches::{Runner, unreached_goals};
 use crate::args::{Check, ExploreArg, goals_wanted, properties};
+use crate::progress::ProgressLine;
 use crate::terminal::Terminal;
 
 pub(super) use report::report;
@@ -28,12 +31,36 @@ pub(super) use text::text;
 /// The bound that is used where one is needed and none is said: most errors need no more preemptions.
 const DEFAULT_BOUND: u32 = 2;
 
+/// The depth of errors that is looked for if none is said: few need more.
+const DEFAULT_DEPTH: u32 = 3;
+
+/// How many random executions are run if nothing else ends them.
+const RANDOM_EXECUTIONS: u64 = 10_000;
+
 /// What to explore.
 pub(super) struct Exploration {
     how: ExploreArg,
     /// The greatest number of preemptions, if there is one.
     bound: Option<u32>,
+    /// Where random choices begin, if there are any.
+    seed: Option<u64>,
+    /// The depth of errors to look for, if that matters.
+    depth: Option<u32>,
     properties: PropertySet,
+}
+
+impl Exploration {
+    /// `optimal`, `pct, depth 3, seed 0`
+    fn name(&self) -> String {
+        let mut name = self.how.name().to_owned();
+        if let Some(depth) = self.depth {
+            name += &format!(", depth {depth}");
+        }
+        if let Some(seed) = self.seed {
+            name += &format!(", seed {seed}");
+        }
+        name
+    }
 }
 
 /// What the arguments ask for, or what is wrong with them.
@@ -45,16 +72,31 @@ pub(super) fn exploration(args: &Check, how: ExploreArg) -> Result<Exploration, 
             how.name()
         ));
     }
-    let bound = match (how, args.bound) {
-        (ExploreArg::Dfs | ExploreArg::Optimal, Some(_)) => {
-            return Err(format!(
-                "`--explore {}` has no bound; these do: bounded, iterative, algorithm1, cb-dfs",
-                how.name()
-            ));
+    let without = |what: &str, having: &str| {
+        let name = how.name();
+        Err(format!("`--explore {name}` has no {what}; {having}"))
+    };
+    let is_bounded = match how {
+        ExploreArg::Bounded
+        | ExploreArg::Iterative
+        | ExploreArg::Algorithm1
+        | ExploreArg::CbDfs => true,
+        ExploreArg::Dfs | ExploreArg::Optimal | ExploreArg::Random | ExploreArg::Pct => false,
+    };
+    let bound = match args.bound {
+        Some(_) if !is_bounded => {
+            return without("bound", "these do: bounded, iterative, algorithm1, cb-dfs");
         }
-        (ExploreArg::Dfs | ExploreArg::Optimal, None) => None,
-        (ExploreArg::Iterative, bound) => bound,
-        (_, bound) => Some(bound.unwrap_or(DEFAULT_BOUND)),
+        None if is_bounded && how != ExploreArg::Iterative => Some(DEFAULT_BOUND),
+        bound => bound,
+    };
+    let seed = match args.seed {
+        Some(_) if !how.is_random() => return without("seed", "these do: random, pct"),
+        seed => how.is_random().then(|| seed.unwrap_or_default()),
+    };
+    let depth = match args.depth {
+        Some(_) if how != ExploreArg::Pct => return without("depth", "pct does"),
+        depth => (how == ExploreArg::Pct).then(|| depth.unwrap_or(DEFAULT_DEPTH)),
     };
     let asked = properties(&args.asked.property);
     if asked.contains(Property::Race) {
@@ -68,6 +110,8 @@ pub(super) fn exploration(args: &Check, how: ExploreArg) -> Result<Exploration, 
     Ok(Exploration {
         how,
         bound,
+        seed,
+        depth,
         properties: asked,
     })
 }
@@ -101,8 +145,11 @@ impl Findings {
         }
     }
 
+    /// Whether nothing is wrong with what was run. Whatever ended the exploration does not matter to the
+    /// bounds that were finished before, unless executions were left out within them.
     fn is_quiet(&self) -> bool {
-        self.stories.is_empty() && self.found.stop.is_none()
+        let left_out = matches!(self.found.stop, Some(Stop::Capacity(_)));
+        self.stories.is_empty() && !left_out
     }
 
     fn is_vacuous(&self) -> bool {
@@ -134,12 +181,17 @@ pub(super) fn explore(
         },
         all: args.all,
         max_length: max_length(args),
-        max_executions: args.max_executions,
+        max_executions: max_executions(args, &exploration),
         deadline: runner.deadline(),
         cancel: Some(Arc::clone(&runner.cancel)),
     };
     let mut machine = runner.machine();
-    let found = run(&mut machine, &exploration, &settings);
+    let run = Run {
+        machine: &mut machine,
+        settings: &settings,
+        line: ProgressLine::about(exploration.how.name(), terminal),
+    };
+    let found = run.by(&exploration);
     let elapsed = started.elapsed();
     let mut findings = Findings {
         stories: runner.stories(found.violations.iter()),
@@ -162,25 +214,50 @@ pub(super) fn explore(
     findings
 }
 
-fn run(machine: &mut Machine, exploration: &Exploration, settings: &Settings) -> Examination {
-    let bound = exploration.bound.unwrap_or(DEFAULT_BOUND);
-    match exploration.how {
-        ExploreArg::Optimal => examine(machine, &mut Optimal::default(), settings),
-        ExploreArg::Bounded => examine(machine, &mut Algorithm2 { bound }, settings),
-        ExploreArg::Iterative => {
-            let bound = exploration.bound;
-            examine(machine, &mut Iterative { bound }, settings)
-        }
-        ExploreArg::Algorithm1 => {
-            let mut algorithm = Algorithm1 {
+/// A run of an explorer.
+struct Run<'a> {
+    machine: &'a mut Machine,
+    settings: &'a Settings,
+    line: Option<ProgressLine>,
+}
+
+impl Run<'_> {
+    fn by(self, exploration: &Exploration) -> Examination {
+        let bound = exploration.bound.unwrap_or(DEFAULT_BOUND);
+        let seed = exploration.seed.unwrap_or_default();
+        let depth = exploration.depth.unwrap_or(DEFAULT_DEPTH);
+        match exploration.how {
+            ExploreArg::Optimal => self.with(&mut Optimal::default()),
+            ExploreArg::Bounded => self.with(&mut Algorithm2 { bound }),
+            ExploreArg::Iterative => self.with(&mut Iterative {
+                bound: exploration.bound,
+            }),
+            ExploreArg::Algorithm1 => self.with(&mut Algorithm1 {
                 bound,
                 ..Algorithm1::default()
-            };
-            examine(machine, &mut algorithm, settings)
+            }),
+            ExploreArg::CbDfs => self.with(&mut Dfs { bound: Some(bound) }),
+            ExploreArg::Dfs => self.with(&mut Dfs::default()),
+            ExploreArg::Random => self.with(&mut Random { seed }),
+            ExploreArg::Pct => self.with(&mut Pct { seed, depth }),
         }
-        ExploreArg::CbDfs => examine(machine, &mut Dfs { bound: Some(bound) }, settings),
-        ExploreArg::Dfs => examine(machine, &mut Dfs::default(), settings),
     }
+
+    fn with(mut self, explorer: &mut impl Explorer) -> Examination {
+        let mut show = |progress: &Progress| {
+            if let Some(line) = &mut self.line {
+                line.show_executions(progress);
+            }
+        };
+        examine_with_progress(self.machine, explorer, self.settings, &mut show)
+    }
+}
+
+/// Random executions never end by themselves.
+fn max_executions(args: &Check, exploration: &Exploration) -> Option<u64> {
+    let endless = exploration.how.is_random() && args.timeout.is_none();
+    args.max_executions
+        .or_else(|| endless.then_some(RANDOM_EXECUTIONS))
 }
 
 fn max_length(args: &Check) -> usize {
@@ -193,22 +270,35 @@ fn reason(args: &Check, machine: Machine, findings: &Findings) -> Option<String>
     if !findings.stories.is_empty() {
         return None;
     }
-    if let Some(stop) = findings.found.stop {
-        return Some(given_up(args, machine, stop));
-    }
-    if findings.is_vacuous() {
+    let found = &findings.found;
+    let is_random = findings.exploration.how.is_random();
+    // Random executions end at their number: it has not kept others from being run.
+    let enough = is_random && found.stop == Some(Stop::Executions);
+    let stop = found.stop.filter(|_| !enough);
+    if stop.is_none() && findings.is_vacuous() {
         return Some(
             "vacuous: every execution was cut by an `assume`, so nothing was checked to its end"
                 .into(),
         );
     }
-    match findings.found.coverage {
+    let not_run = match found.coverage {
+        _ if is_random => Some(format!(
+            "no violation in {} at random, which proves nothing about others",
+            text::counted(found.executions, "execution")
+        )),
         Coverage::All => None,
         Coverage::UpToBound(bound) => Some(format!(
-            "executions with more than {} were not run",
-            text::counted(bound.into(), "preemption")
+            "executions with more than {} were not run{}",
+            text::counted(bound.into(), "preemption"),
+            if stop.is_some() { ", or not all" } else { "" },
         )),
+        Coverage::Some if stop.is_some() => None,
         Coverage::Some => Some("not all executions were run".into()),
+    };
+    let stop = stop.map(|stop| given_up(args, machine, stop));
+    match (stop, not_run) {
+        (Some(stop), Some(not_run)) => Some(format!("{stop}; {not_run}")),
+        (stop, not_run) => stop.or(not_run),
     }
 }
 

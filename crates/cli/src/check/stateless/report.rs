@@ -39,6 +39,8 @@ pub(in super::super) fn report(
             explorer: explorer.into(),
             bound: findings.exploration.bound,
             verified_up_to_bound: findings.verified_up_to_bound(),
+            seed: findings.exploration.seed,
+            depth: findings.exploration.depth,
             executions: found.executions,
             classes: found.classes,
             steps: found.steps,

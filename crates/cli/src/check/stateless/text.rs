@@ -48,7 +48,7 @@ fn summary(args: &Check, findings: &Findings, terminal: Terminal) -> String {
         number(found.classes),
         counted(found.steps, "step"),
         elapsed(args, findings.elapsed),
-        findings.exploration.how.name(),
+        findings.exploration.name(),
     )];
     let mut remark = |remark: String| lines.push(format!("  {remark}"));
     if !args.asked.property.is_empty() {

@@ -1,5 +1,7 @@
 //! Algorithm 1 of the paper: every graph within the bound once.
 
+use std::ops::ControlFlow;
+
 use hashbrown::HashSet;
 use rapidhash::fast::RandomState;
 
@@ -36,7 +38,7 @@ impl Explorer for Algorithm1 {
         h.insert(ClassHash::default());
         loop {
             let mut successors = Vec::new();
-            Prefix::whole(execution, &trace).next(&mut bounds, &mut successors);
+            Prefix::whole(execution, &trace).next(&mut successors);
             if successors.is_empty() && visitor.ended(execution, &trace).is_break() {
                 return Ok(Coverage::Some);
             }
@@ -54,10 +56,19 @@ impl Explorer for Algorithm1 {
                     path.pop();
                     continue;
                 };
-                cut_off |= next.bound > self.bound;
-                if next.bound <= self.bound && h.insert(next.state) {
+                if h.contains(&next.state) {
+                    continue;
+                }
+                let mut prefix = Prefix::first(path.len() - 1, execution, &trace);
+                let bound = bounds.of_step(&mut prefix, next.step.thread, visitor);
+                let ControlFlow::Continue(bound) = bound else {
+                    return Ok(Coverage::Some);
+                };
+                if bound <= self.bound {
+                    h.insert(next.state);
                     break next.step;
                 }
+                cut_off = true;
             };
             if path.len() <= trace.len() {
                 trace.truncate(path.len() - 1);

@@ -13,7 +13,9 @@
 //! marked when it is found, for all bounds, and has all graphs that lead to it as its prefixes. So when the search
 //! for one bound is over, that for the next one goes on where something is left, and runs nothing again.
 
-use hashbrown::HashMap;
+use std::ops::ControlFlow;
+
+use hashbrown::{HashMap, HashSet};
 use rapidhash::fast::RandomState;
 
 use super::ContextBounds;
@@ -122,11 +124,15 @@ impl Marks {
         loop {
             let mut successors = Vec::new();
             let mut prefix = Prefix::whole(execution, &trace);
-            prefix.next(&mut self.bounds, &mut successors);
+            prefix.next(&mut successors);
             if successors.is_empty() {
                 if self.level(prefix.state()) < Level::ALL {
-                    self.mark(&mut prefix);
+                    // It counts before it is marked, which can take long.
                     if visitor.ended(execution, &trace).is_break() {
+                        return Ok(false);
+                    }
+                    let mut prefix = Prefix::whole(execution, &trace);
+                    if self.mark(&mut prefix, visitor).is_break() {
                         return Ok(false);
                     }
                 }
@@ -142,8 +148,15 @@ impl Marks {
                     path.pop();
                     continue;
                 };
-                if next.bound <= csb && self.level(next.state) < Level::up_to(csb) {
-                    break next.step;
+                if self.level(next.state) >= Level::up_to(csb) {
+                    continue;
+                }
+                let mut prefix = Prefix::first(path.len() - 1, execution, &trace);
+                let bound = self.bounds.of_step(&mut prefix, next.step.thread, visitor);
+                match bound {
+                    ControlFlow::Continue(bound) if bound <= csb => break next.step,
+                    ControlFlow::Continue(_) => {}
+                    ControlFlow::Break(()) => return Ok(false),
                 }
             };
             if path.len() <= trace.len() {
@@ -159,43 +172,54 @@ impl Marks {
     }
 
     /// `Mark`: nothing is left after this terminal graph; and what that means for the graphs before it.
-    fn mark<X: Execution>(&mut self, prefix: &mut Prefix<'_, X>) {
+    fn mark<X: Execution>(
+        &mut self,
+        prefix: &mut Prefix<'_, X>,
+        visitor: &mut impl Visitor<X>,
+    ) -> ControlFlow<()> {
         self.levels.insert(prefix.state(), Level::ALL);
-        // The graphs whose level was raised are those without the last events of the frames: an explicit stack, since it
-        // gets as deep as the trace is long.
+        // The graphs whose level was raised, all of one size. Those that are smaller by one event are looked at together: then
+        // the levels of all their successors are what they will be.
+        let mut raised = vec![prefix.here()];
+        let mut known: HashSet<ClassHash, RandomState> = HashSet::default();
         let mut events = Vec::new();
-        prefix.frontier(&mut events);
-        let mut frames = vec![0];
-        let mut taken: Vec<usize> = Vec::new();
         let mut successors = Vec::new();
-        while let Some(&begin) = frames.last() {
-            if events.len() == begin {
-                frames.pop();
-                if let Some(event) = taken.pop() {
+        while !raised.is_empty() {
+            let mut smaller = Vec::new();
+            known.clear();
+            for graph in raised.drain(..) {
+                prefix.go_to(graph);
+                events.clear();
+                prefix.frontier(&mut events);
+                for &event in &events {
+                    prefix.take(event);
+                    if known.insert(prefix.state()) {
+                        smaller.push(prefix.here());
+                    }
                     prefix.put(event);
                 }
-                continue;
             }
-            let Some(event) = events.pop() else {
-                return;
-            };
-            prefix.take(event);
-            successors.clear();
-            prefix.successors(&mut self.bounds, &mut successors);
-            let level = successors
-                .iter()
-                .map(|next| Level(next.bound).max(self.level(next.state)))
-                .min()
-                .unwrap_or(Level::ALL);
-            if level > self.level(prefix.state()) {
-                self.levels.insert(prefix.state(), level);
-                frames.push(events.len());
-                taken.push(event);
-                prefix.frontier(&mut events);
-            } else {
-                prefix.put(event);
+            for graph in smaller {
+                visitor.pulse()?;
+                prefix.go_to(graph);
+                successors.clear();
+                prefix.successors(&mut successors);
+                let mut level = Level::ALL;
+                for next in &successors {
+                    let after = self.level(next.state);
+                    // Otherwise the bound does not matter, and it is what takes long.
+                    if after < level {
+                        let bound = self.bounds.of_step(prefix, next.step.thread, visitor)?;
+                        level = level.min(Level(bound).max(after));
+                    }
+                }
+                if level > self.level(prefix.state()) {
+                    self.levels.insert(prefix.state(), level);
+                    raised.push(prefix.here());
+                }
             }
         }
+        ControlFlow::Continue(())
     }
 }
 

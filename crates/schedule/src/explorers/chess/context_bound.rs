@@ -1,10 +1,14 @@
 //! The context bounds of happens-before graphs, by memoised dynamic programming (section 3.2).
 
+use std::cmp::Reverse;
+use std::ops::ControlFlow;
+
 use hashbrown::HashMap;
 use rapidhash::fast::RandomState;
 
 use crate::class::{ClassHash, event_hash, next_event_hash};
 use crate::execution::{Execution, Move, Status, Step, ThreadId};
+use crate::explorer::Visitor;
 use crate::trace::{Cut, Trace};
 
 /// The least number of preemptions with which a step can be made after a graph, `CB(s, t)`, for
@@ -21,8 +25,6 @@ pub(super) struct Successor {
     pub(super) step: Move,
     /// The graph after it, `next(s, t)`.
     pub(super) state: ClassHash,
-    /// The preemptions that it takes to get there this way, `CB(s, t)`.
-    pub(super) bound: u32,
 }
 
 /// A graph that is a prefix of the trace: a set of its events.
@@ -41,6 +43,11 @@ pub(super) struct Prefix<'a, X> {
 impl<'a, X: Execution> Prefix<'a, X> {
     /// The whole trace.
     pub(super) fn whole(execution: &'a mut X, trace: &'a Trace) -> Self {
+        Self::first(trace.len(), execution, trace)
+    }
+
+    /// The first events of the trace.
+    pub(super) fn first(count: usize, execution: &'a mut X, trace: &'a Trace) -> Self {
         let mut prefix = Self {
             execution,
             trace,
@@ -54,9 +61,22 @@ impl<'a, X: Execution> Prefix<'a, X> {
         };
         for (index, event) in trace.events().iter().enumerate() {
             prefix.lanes[event.thread().index()].push(index);
-            prefix.put(index);
+            if index < count {
+                prefix.put(index);
+            }
         }
         prefix
+    }
+
+    /// The graph, to come back to it.
+    pub(super) fn here(&self) -> (Cut, ClassHash) {
+        (self.cut.clone(), self.state)
+    }
+
+    /// Goes to another graph of the same trace.
+    pub(super) fn go_to(&mut self, (cut, state): (Cut, ClassHash)) {
+        self.cut = cut;
+        self.state = state;
     }
 
     /// The hash of the graph.
@@ -117,50 +137,31 @@ impl<'a, X: Execution> Prefix<'a, X> {
     }
 
     /// All successors of the whole trace. There are none if the execution is over: also when it failed.
-    pub(super) fn next(&mut self, bounds: &mut ContextBounds, successors: &mut Vec<Successor>) {
+    pub(super) fn next(&mut self, successors: &mut Vec<Successor>) {
         let threads = self.execution.threads().iter();
         let over = threads
             .map(|&thread| self.execution.status(thread))
             .all(|status| status != Status::Enabled);
         if !over {
-            self.successors(bounds, successors);
+            self.successors(successors);
         }
     }
 
     /// All successors.
-    pub(super) fn successors(
-        &mut self,
-        bounds: &mut ContextBounds,
-        successors: &mut Vec<Successor>,
-    ) {
+    pub(super) fn successors(&mut self, successors: &mut Vec<Successor>) {
         for index in 0..self.execution.threads().len() {
             let thread = self.execution.threads()[index];
-            if self.is_enabled(thread) {
-                self.successors_by(thread, bounds, successors);
+            if !self.is_enabled(thread) {
+                continue;
             }
-        }
-    }
-
-    /// Those by a step of a thread, which was just foreseen.
-    fn successors_by(
-        &mut self,
-        thread: ThreadId,
-        bounds: &mut ContextBounds,
-        successors: &mut Vec<Successor>,
-    ) {
-        let begin = successors.len();
-        for choice in 0..self.step.alternatives {
-            let step = Move { thread, choice };
-            let hash = next_event_hash(self.trace, &self.cut, step, &self.step);
-            successors.push(Successor {
-                step,
-                state: self.state.with(hash),
-                bound: 0,
-            });
-        }
-        let bound = bounds.of_step(self, thread);
-        for successor in &mut successors[begin..] {
-            successor.bound = bound;
+            for choice in 0..self.step.alternatives {
+                let step = Move { thread, choice };
+                let hash = next_event_hash(self.trace, &self.cut, step, &self.step);
+                successors.push(Successor {
+                    step,
+                    state: self.state.with(hash),
+                });
+            }
         }
     }
 }
@@ -182,21 +183,28 @@ impl ContextBounds {
     /// CB(s, t) = min over t' in F(s) of CB(s - t', t') + (if t' = t or t' not in E(s) then 0 else 1)
     /// ```
     ///
-    /// The recursion is as deep as the trace is long, so its stack is a vector.
+    /// What costs nothing comes first, and of that what happened last in the trace, which mostly leads to the least. What is left
+    /// can not be less than what it costs itself, so it often need not be looked at.
+    ///
+    /// The recursion is as deep as the trace is long, so its stack is a vector. It goes through all prefixes of the graph, so
+    /// the visitor is asked on the way whether to go on; if not, the prefix is left anyhow.
     pub(super) fn of_step<X: Execution>(
         &mut self,
         prefix: &mut Prefix<'_, X>,
         thread: ThreadId,
-    ) -> u32 {
+        visitor: &mut impl Visitor<X>,
+    ) -> ControlFlow<(), u32> {
         if let Some(bound) = self.get(prefix, thread) {
-            return bound;
+            return ControlFlow::Continue(bound);
         }
-        // The last events, and what a step of another thread after them costs.
+        // The last events, and what the step costs after them.
         let mut frontiers: Vec<(usize, u32)> = Vec::new();
         let mut frames = vec![Self::frame(prefix, thread, &mut frontiers)];
         while let Some(frame) = frames.last_mut() {
-            if frontiers.len() == frame.frontier {
+            let least = frontiers[frame.frontier..].last().map(|(_, cost)| *cost);
+            if least.is_none_or(|least| frame.best <= least) {
                 self.known.insert((prefix.state, frame.thread), frame.best);
+                frontiers.truncate(frame.frontier);
                 frames.pop();
                 if let Some(&(event, _)) = frontiers.last() {
                     prefix.put(event);
@@ -209,14 +217,14 @@ impl ContextBounds {
             if let Some(before) = self.get(prefix, last) {
                 prefix.put(event);
                 frontiers.pop();
-                let cost = if last == frame.thread { 0 } else { cost };
                 frame.best = frame.best.min(before + cost);
             } else {
+                visitor.pulse()?;
                 let frame = Self::frame(prefix, last, &mut frontiers);
                 frames.push(frame);
             }
         }
-        self.get(prefix, thread).unwrap_or(0)
+        ControlFlow::Continue(self.get(prefix, thread).unwrap_or(0))
     }
 
     fn get<X>(&self, prefix: &Prefix<'_, X>, thread: ThreadId) -> Option<u32> {
@@ -236,9 +244,11 @@ impl ContextBounds {
         prefix.frontier(&mut events);
         for event in events {
             let last = prefix.trace.events()[event].thread();
-            let cost = u32::from(prefix.is_enabled(last));
-            frontiers.push((event, cost));
+            let preempts = last != thread && prefix.is_enabled(last);
+            frontiers.push((event, u32::from(preempts)));
         }
+        // They are looked at from the end.
+        frontiers[frontier..].sort_unstable_by_key(|&(event, cost)| (Reverse(cost), event));
         Frame {
             thread,
             frontier,

@@ -140,7 +140,9 @@ impl<'a, X: Execution> Search<'a, X> {
                 return Ok(ControlFlow::Break(()));
             }
             self.put_to_sleep(begin);
-            self.reverse_races(begin);
+            if self.reverse_races(begin, visitor).is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
             pause(self);
             let Some(branch) = self.backtrack() else {
                 return Ok(ControlFlow::Continue(()));
@@ -247,7 +249,7 @@ impl<'a, X: Execution> Search<'a, X> {
 
     /// Reverses the races of the execution. A race of two events that were there before is another one now if the
     /// new events, those from `begin` on, do not all come after its first event: they are then part of its sequence.
-    fn reverse_races(&mut self, begin: usize) {
+    fn reverse_races(&mut self, begin: usize, visitor: &mut impl Visitor<X>) -> ControlFlow<()> {
         self.race.begin_with(&self.trace, begin);
         for event in self.race.first_to_be_reversed(&self.trace, begin)..self.trace.len() {
             self.race.is_new = event >= begin;
@@ -257,7 +259,7 @@ impl<'a, X: Execution> Search<'a, X> {
             let mut found = Vec::new();
             for access in 0..accesses {
                 self.race.second = Second::Event { event, access };
-                self.find_races_of(thread, &mut found);
+                self.find_races_of(thread, &mut found, visitor)?;
             }
             found.sort_unstable();
             found.dedup();
@@ -279,7 +281,7 @@ impl<'a, X: Execution> Search<'a, X> {
                         location: access.location,
                         mode: access.mode,
                     };
-                    self.find_races_of(thread, &mut found);
+                    self.find_races_of(thread, &mut found, visitor)?;
                 }
                 found.sort_unstable();
                 found.dedup();
@@ -287,6 +289,7 @@ impl<'a, X: Execution> Search<'a, X> {
                 self.step = step;
             }
         }
+        ControlFlow::Continue(())
     }
 
     /// Has the other alternatives of an event run.
@@ -310,7 +313,12 @@ impl<'a, X: Execution> Search<'a, X> {
 
     /// Goes back over the events that one access of the second event comes after, up to those without which
     /// it would have been possible, and keeps these.
-    fn find_races_of(&mut self, thread: ThreadId, found: &mut Vec<usize>) {
+    fn find_races_of(
+        &mut self,
+        thread: ThreadId,
+        found: &mut Vec<usize>,
+        visitor: &mut impl Visitor<X>,
+    ) -> ControlFlow<()> {
         self.race.last = Move { thread, choice: 0 };
         let mut blocks = self.race.blocks(&self.trace);
         loop {
@@ -320,14 +328,15 @@ impl<'a, X: Execution> Search<'a, X> {
                 let first = self.race.firsts[candidate];
                 if !self.race.is_to_be_reversed(&self.trace, first) && self.has_one_access() {
                     // Neither are those before it.
-                    return;
+                    return ControlFlow::Continue(());
                 }
+                visitor.pulse()?;
                 if self.race.separate(&self.trace, first, self.execution) {
                     found.push(first);
                 }
             }
             if candidates == 0 || found.len() > before {
-                return;
+                return ControlFlow::Continue(());
             }
         }
     }

@@ -1,5 +1,10 @@
 //! Races, and the sequences that reverse them.
 
+use std::collections::VecDeque;
+
+use hashbrown::HashSet;
+use rapidhash::fast::RandomState;
+
 use super::wakeup_tree::{Element, Sequence};
 use crate::execution::{Execution, Location, Mode, Move, Step, ThreadId};
 use crate::trace::{Blocks, Cut, Trace};
@@ -39,8 +44,10 @@ pub(super) struct Race {
     ways: Vec<Cut>,
 }
 
-/// How many events that keep a step from happening are tried to be taken out, in all combinations.
-const MOST_IN_THE_WAY: usize = 6;
+/// How many sets of events that keep a step from happening are tried to be taken out. Where the step waits for one location
+/// after another, there are hardly more than locations; a step that looks at `n` locations at once, each written by
+/// another thread, has 2^n.
+const MOST_WAYS: usize = 1 << 12;
 
 impl Default for Race {
     fn default() -> Self {
@@ -122,7 +129,9 @@ impl Race {
             .any(|known| trace.happens_before(first, known))
     }
 
-    /// Finds the events that do not depend on the first one, and whether the second could happen after them.
+    /// Finds the events that do not depend on the first one, and whether the second could happen after them, and would
+    /// have to do with the first. (If it has nothing to do with it there, then what keeps the second from happening, or makes
+    /// it do something else, is another event that is left out too. The second one races with that.)
     pub(super) fn separate(
         &mut self,
         trace: &Trace,
@@ -136,7 +145,7 @@ impl Race {
         loop {
             let number = self.cut.count(self.last.thread);
             if execution.foresee(trace, &self.cut, self.last.thread, number, &mut self.step) {
-                return true;
+                return conflict(trace, first, &self.step);
             }
             if !self.spare(trace, first) {
                 return self.make_way(trace, first, execution);
@@ -147,34 +156,37 @@ impl Race {
     /// Takes more events out of the sequence until the second one is possible. That takes a step that waits for
     /// several locations, of which others than the first event keep it from happening. There may be several ways, none of which has
     /// all events of another; the others are kept for [`take_other_way`](Self::take_other_way).
+    ///
+    /// A step that waits says what it has looked at. As long as all events that have changed that are there, it waits: so one
+    /// of them has to go, and each of them is tried.
     fn make_way(&mut self, trace: &Trace, first: usize, execution: &mut impl Execution) -> bool {
         self.ways.clear();
-        let mut in_the_way: Vec<usize> = (first + 1..trace.len())
-            .filter(|&event| {
-                self.cut.contains(&trace.events()[event])
-                    && conflict(trace, event, &self.step)
-                    && !self.thread_knows(trace, event)
-            })
-            .collect();
-        in_the_way.truncate(MOST_IN_THE_WAY);
-        let whole = self.cut.clone();
-        let mut enough: Vec<u32> = Vec::new();
-        let mut sets: Vec<u32> = (1..1 << in_the_way.len()).collect();
-        sets.sort_by_key(|set| set.count_ones());
-        for set in sets {
-            if enough.iter().any(|&smaller| smaller & !set == 0) {
-                continue;
-            }
-            self.cut.clone_from(&whole);
-            for (bit, &event) in in_the_way.iter().enumerate() {
-                if set & (1 << bit) != 0 {
-                    self.take_out(trace, event);
+        let mut tried = HashSet::<Cut, RandomState>::default();
+        let mut blocked = VecDeque::from([(self.cut.clone(), std::mem::take(&mut self.step))]);
+        while let Some((cut, step)) = blocked.pop_front() {
+            for event in first + 1..trace.len() {
+                let in_the_way = cut.contains(&trace.events()[event])
+                    && conflict(trace, event, &step)
+                    && !self.thread_knows(trace, event);
+                if !in_the_way {
+                    continue;
                 }
-            }
-            let number = self.cut.count(self.last.thread);
-            if execution.foresee(trace, &self.cut, self.last.thread, number, &mut self.step) {
-                enough.push(set);
-                self.ways.push(self.cut.clone());
+                self.cut.clone_from(&cut);
+                self.take_out(trace, event);
+                let is_part = self.ways.iter().any(|way| self.cut.is_part_of(way));
+                if is_part || tried.len() == MOST_WAYS || !tried.insert(self.cut.clone()) {
+                    continue;
+                }
+                let number = self.cut.count(self.last.thread);
+                if execution.foresee(trace, &self.cut, self.last.thread, number, &mut self.step) {
+                    let Self { ways, cut, .. } = self;
+                    if conflict(trace, first, &self.step) {
+                        ways.retain(|way| !way.is_part_of(cut));
+                        ways.push(cut.clone());
+                    }
+                } else {
+                    blocked.push_back((self.cut.clone(), self.step.clone()));
+                }
             }
         }
         self.take_other_way(trace, execution)
@@ -199,34 +211,40 @@ impl Race {
         if !trace.has_shared_changes() {
             return false;
         }
-        for event in (first..trace.len()).rev() {
-            let known = &trace.events()[event];
-            // What the second event's thread has got to know has to stay.
-            if !self.cut.contains(known) || self.thread_knows(trace, event) {
-                continue;
-            }
-            for access in trace.accesses(event) {
-                let wanted = self
-                    .step
-                    .accesses
-                    .iter()
-                    .any(|mine| mine.location == access.location && mine.mode == Mode::Write);
-                if access.mode == Mode::Shared && access.after > access.before && wanted {
-                    let leaves = (event + 1..trace.len()).any(|later| {
-                        let leaving = &trace.events()[later];
-                        leaving.thread() == known.thread()
-                            && self.cut.contains(leaving)
-                            && trace.accesses(later).any(|other| {
-                                other.location == access.location
-                                    && other.mode == Mode::Shared
-                                    && other.after < other.before
-                            })
-                    });
-                    if !leaves {
-                        self.take_out(trace, event);
-                        return true;
-                    }
+        let wanted = self.step.accesses.iter();
+        let wanted: Vec<Location> = wanted
+            .filter(|access| access.mode == Mode::Write)
+            .map(|access| access.location)
+            .collect();
+        for location in wanted {
+            // Since when each thread is inside, and how many times it has come in more often than it has left.
+            let mut inside: Vec<(usize, u32)> = vec![(0, 0); trace.lanes()];
+            for (event, known) in trace.events().iter().enumerate() {
+                if !self.cut.contains(known) {
+                    continue;
                 }
+                let access = trace.accesses(event).find(|it| it.location == location);
+                let (since, times) = &mut inside[known.thread().index()];
+                match access {
+                    Some(it) if it.mode != Mode::Shared => {}
+                    Some(it) if it.after > it.before => {
+                        if *times == 0 {
+                            *since = event;
+                        }
+                        *times += 1;
+                    }
+                    // Who has come in for writing may leave as a reader.
+                    Some(_) => *times = times.saturating_sub(1),
+                    None => {}
+                }
+            }
+            // What the second event's thread has got to know has to stay.
+            let reader = inside.into_iter().find(|&(since, times)| {
+                times > 0 && since >= first && !self.thread_knows(trace, since)
+            });
+            if let Some((since, _)) = reader {
+                self.take_out(trace, since);
+                return true;
             }
         }
         false
