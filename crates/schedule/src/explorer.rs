@@ -30,11 +30,7 @@ pub trait Explorer {
         &mut self,
         workers: usize,
         worker: impl Fn(usize) -> (X, V) + Sync,
-    ) -> Result<Coverage, Diverged> {
-        let _ = workers;
-        let (mut execution, mut visitor) = worker(0);
-        self.explore(&mut execution, &mut visitor)
-    }
+    ) -> Result<Coverage, Diverged>;
 }
 
 /// Who is told of executions.

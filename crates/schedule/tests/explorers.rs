@@ -428,6 +428,18 @@ fn naive_workers() {
     }
 }
 
+#[test]
+fn workers_within_bounds() {
+    for seed in 0..programs(150) {
+        let mut program = program_for_workers(seed);
+        program.truncate(3);
+        let bound = seed as u32 % 3;
+        together_as_alone(&Algorithm2 { bound }, &program);
+        together_as_alone(&Algorithm1 { bound, states: 0 }, &program);
+        together_as_alone(&Iterative { bound: None }, &program);
+    }
+}
+
 /// What thread 1 does is independent of all others, and so it is a weak initial of everything: when it is begun, all that
 /// comes after it is said to be covered, which it is only if what others find later is run after it too.
 #[test]

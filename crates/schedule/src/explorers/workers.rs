@@ -8,19 +8,21 @@ use crate::execution::Diverged;
 use crate::explorer::{Coverage, Visitor};
 use crate::trace::Trace;
 
-/// Runs as many workers, each on a thread of the operating system, and waits for all of them.
+/// Runs as many workers, each on a thread of the operating system, and waits for all of them. The first one runs
+/// here.
 ///
-/// A worker that returns an error, or panics, should have stopped the others: see [`Stop`].
+/// A worker that returns an error should have stopped the others: see [`Stop`].
 pub(super) fn work<R: Send>(
     workers: usize,
-    worker: impl Fn(usize) -> Result<R, Diverged> + Sync,
+    first: impl FnOnce() -> Result<R, Diverged>,
+    other: impl Fn(usize) -> Result<R, Diverged> + Sync,
 ) -> Result<Vec<R>, Diverged> {
-    let worker = &worker;
+    let other = &other;
     std::thread::scope(|scope| {
         let others: Vec<_> = (1..workers)
-            .map(|number| scope.spawn(move || worker(number)))
+            .map(|number| scope.spawn(move || other(number)))
             .collect();
-        let first = worker(0);
+        let first = first();
         let others = others.into_iter().map(|other| match other.join() {
             Ok(result) => result,
             Err(panic) => std::panic::resume_unwind(panic),
@@ -40,6 +42,17 @@ impl Stop {
 
     pub(super) fn set(&self) {
         self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Stops the others unless a worker was done with all it had to do.
+    pub(super) fn unless_done(
+        &self,
+        ended: Result<ControlFlow<()>, Diverged>,
+    ) -> Result<(), Diverged> {
+        if !matches!(ended, Ok(ControlFlow::Continue(()))) {
+            self.set();
+        }
+        ended.map(|_| ())
     }
 
     /// What was covered, if that is so much unless somebody has stopped the others.
@@ -129,10 +142,11 @@ impl<T: Send> Pool<T> {
         &self,
         worker: impl Fn(usize) -> Result<R, Diverged> + Sync,
     ) -> Result<Vec<R>, Diverged> {
-        work(self.workers, |number| {
+        let one = |number| {
             let _leaving = Leaving(self);
             worker(number)
-        })
+        };
+        work(self.workers, || one(0), one)
     }
 
     fn end(&self) {

@@ -6,11 +6,12 @@ use hashbrown::HashSet;
 use rapidhash::fast::RandomState;
 
 use super::ContextBounds;
-use super::context_bound::{Prefix, Successor};
+use super::context_bound::Prefix;
+use super::search::{Algorithm, Level, Levels, Search};
 use crate::class::ClassHash;
-use crate::execution::{Diverged, Execution, Step};
-use crate::explorer::{Coverage, Explorer, Visitor, replay};
-use crate::trace::Trace;
+use crate::execution::{Diverged, Execution};
+use crate::explorer::{Coverage, Explorer, Visitor};
+use crate::explorers::workers::{Stop, Stoppable, work};
 
 /// The basic algorithm.
 #[derive(Clone, Debug, Default)]
@@ -21,64 +22,108 @@ pub struct Algorithm1 {
     pub states: usize,
 }
 
+/// The graphs that were visited, or are about to be: the paper's `H`. These have the level [`Level::ALL`], all
+/// others none.
+struct H<'a> {
+    levels: &'a Levels,
+    /// What was not within the bound on some way: another one may have led there.
+    left_out: HashSet<ClassHash, RandomState>,
+}
+
+impl<'a> H<'a> {
+    fn new(levels: &'a Levels) -> Self {
+        Self {
+            levels,
+            left_out: HashSet::default(),
+        }
+    }
+}
+
+impl Algorithm for H<'_> {
+    fn is_done(&self, graph: ClassHash) -> bool {
+        self.levels.get(graph) == Level::ALL
+    }
+
+    fn enter(&mut self, graph: ClassHash) -> bool {
+        self.levels.raise(graph, Level::ALL)
+    }
+
+    fn leave_out(&mut self, graph: ClassHash) {
+        self.left_out.insert(graph);
+    }
+
+    fn end(&mut self, graph: ClassHash) -> bool {
+        // Only one worker has entered it; but all begin at the root.
+        graph != ClassHash::default() || self.levels.raise(graph, Level::ALL)
+    }
+
+    fn reported<X: Execution>(
+        &mut self,
+        _prefix: &mut Prefix<'_, X>,
+        _bounds: &mut ContextBounds,
+        _visitor: &mut impl Visitor<X>,
+    ) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+impl Algorithm1 {
+    fn coverage<'a>(
+        &mut self,
+        levels: &Levels,
+        left_out: impl IntoIterator<Item = &'a ClassHash>,
+    ) -> Coverage {
+        // Nobody enters the root.
+        levels.raise(ClassHash::default(), Level::ALL);
+        self.states = levels.len();
+        let mut left_out = left_out.into_iter();
+        if left_out.any(|&graph| levels.get(graph) < Level::ALL) {
+            Coverage::UpToBound(self.bound)
+        } else {
+            Coverage::All
+        }
+    }
+}
+
 impl Explorer for Algorithm1 {
     fn explore<X: Execution>(
         &mut self,
         execution: &mut X,
         visitor: &mut impl Visitor<X>,
     ) -> Result<Coverage, Diverged> {
-        let mut h: HashSet<ClassHash, RandomState> = HashSet::default();
-        let mut bounds = ContextBounds::default();
-        let mut trace = Trace::new();
-        let mut step = Step::default();
-        let mut cut_off = false;
-        // The successors that are left of each state on the path.
-        let mut path: Vec<Vec<Successor>> = Vec::new();
-        execution.restart();
-        h.insert(ClassHash::default());
-        loop {
-            let mut successors = Vec::new();
-            Prefix::whole(execution, &trace).next(&mut successors);
-            if successors.is_empty() && visitor.ended(execution, &trace).is_break() {
-                return Ok(Coverage::Some);
-            }
-            path.push(successors);
-            let next = loop {
-                let Some(successors) = path.last_mut() else {
-                    self.states = h.len();
-                    return Ok(if cut_off {
-                        Coverage::UpToBound(self.bound)
-                    } else {
-                        Coverage::All
-                    });
-                };
-                let Some(next) = successors.pop() else {
-                    path.pop();
-                    continue;
-                };
-                if h.contains(&next.state) {
-                    continue;
-                }
-                let mut prefix = Prefix::first(path.len() - 1, execution, &trace);
-                let bound = bounds.of_step(&mut prefix, next.step.thread, visitor);
-                let ControlFlow::Continue(bound) = bound else {
-                    return Ok(Coverage::Some);
-                };
-                if bound <= self.bound {
-                    h.insert(next.state);
-                    break next.step;
-                }
-                cut_off = true;
+        let levels = Levels::new(1);
+        let mut h = H::new(&levels);
+        let ended = Search::default().run(self.bound, &mut h, execution, visitor)?;
+        Ok(match ended {
+            ControlFlow::Continue(()) => self.coverage(&levels, &h.left_out),
+            ControlFlow::Break(()) => Coverage::Some,
+        })
+    }
+
+    fn explore_in_parallel<X: Execution, V: Visitor<X>>(
+        &mut self,
+        workers: usize,
+        worker: impl Fn(usize) -> (X, V) + Sync,
+    ) -> Result<Coverage, Diverged> {
+        let levels = Levels::new(workers);
+        let stop = Stop::default();
+        let bound = self.bound;
+        let one = |number: usize| {
+            let (mut execution, mut visitor) = worker(number);
+            let mut search = Search {
+                worker: number,
+                ..Search::default()
             };
-            if path.len() <= trace.len() {
-                trace.truncate(path.len() - 1);
-                replay(execution, &mut trace, &mut step)?;
-            }
-            execution.step(next, &mut step)?;
-            trace.push(next, &step);
-            if visitor.pulse().is_break() {
-                return Ok(Coverage::Some);
-            }
-        }
+            let mut visitor = Stoppable {
+                visitor: &mut visitor,
+                stop: &stop,
+            };
+            let mut h = H::new(&levels);
+            let ended = search.run(bound, &mut h, &mut execution, &mut visitor);
+            stop.unless_done(ended)?;
+            Ok(h.left_out)
+        };
+        let left_out = work(workers, || one(0), one)?;
+        Ok(stop.coverage(self.coverage(&levels, left_out.iter().flatten())))
     }
 }

@@ -12,18 +12,25 @@
 //! `x in H`, and the invariant of the paper holds for every bound at the same time: a terminal graph is
 //! marked when it is found, for all bounds, and has all graphs that lead to it as its prefixes. So when the search
 //! for one bound is over, that for the next one goes on where something is left, and runs nothing again.
+//!
+//! Several workers have one table of levels. A terminal graph is reported by the first that comes there. Levels only rise, and
+//! who raises one looks at the graphs before it afterwards, so nothing is marked too early, and what two workers
+//! have to be done for is marked by the last. They begin at different ends and meet somewhere, where both may be under way to
+//! the same terminal graph.
 
 use std::ops::ControlFlow;
+use std::sync::{Mutex, PoisonError};
 
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashSet;
 use rapidhash::fast::RandomState;
 
 use super::ContextBounds;
-use super::context_bound::{Prefix, Successor};
+use super::context_bound::Prefix;
+use super::search::{Algorithm, Level, Levels, Search};
 use crate::class::ClassHash;
-use crate::execution::{Diverged, Execution, Step};
-use crate::explorer::{Coverage, Explorer, Visitor, replay};
-use crate::trace::Trace;
+use crate::execution::{Diverged, Execution};
+use crate::explorer::{Coverage, Explorer, Visitor};
+use crate::explorers::workers::{Stop, Stoppable, work};
 
 /// The improved algorithm.
 #[derive(Clone, Copy, Debug, Default)]
@@ -45,9 +52,25 @@ impl Explorer for Algorithm2 {
         execution: &mut X,
         visitor: &mut impl Visitor<X>,
     ) -> Result<Coverage, Diverged> {
-        let mut marks = Marks::default();
-        let went_on = marks.search(self.bound, execution, visitor)?;
-        Ok(marks.coverage(self.bound, went_on))
+        let marks = Levels::new(1);
+        Search::default().bounded(self.bound, &marks, execution, visitor)
+    }
+
+    fn explore_in_parallel<X: Execution, V: Visitor<X>>(
+        &mut self,
+        workers: usize,
+        worker: impl Fn(usize) -> (X, V) + Sync,
+    ) -> Result<Coverage, Diverged> {
+        let marks = Levels::new(workers);
+        let (mut execution, mut visitor) = worker(0);
+        let mut searches = searches(workers);
+        bounded_by_all(
+            self.bound,
+            &marks,
+            &mut searches,
+            (&mut execution, &mut visitor),
+            worker,
+        )
     }
 }
 
@@ -57,15 +80,43 @@ impl Explorer for Iterative {
         execution: &mut X,
         visitor: &mut impl Visitor<X>,
     ) -> Result<Coverage, Diverged> {
-        let mut marks = Marks::default();
+        let marks = Levels::new(1);
+        let mut search = Search::default();
+        self.iterate(visitor, |bound, visitor| {
+            search.bounded(bound, &marks, execution, visitor)
+        })
+    }
+
+    fn explore_in_parallel<X: Execution, V: Visitor<X>>(
+        &mut self,
+        workers: usize,
+        worker: impl Fn(usize) -> (X, V) + Sync,
+    ) -> Result<Coverage, Diverged> {
+        let marks = Levels::new(workers);
+        let (mut execution, mut visitor) = worker(0);
+        let mut searches = searches(workers);
+        self.iterate(&mut visitor, |bound, visitor| {
+            let first = (&mut execution, visitor);
+            bounded_by_all(bound, &marks, &mut searches, first, &worker)
+        })
+    }
+}
+
+impl Iterative {
+    /// Searches with one bound after the other.
+    fn iterate<X, V: Visitor<X>>(
+        self,
+        visitor: &mut V,
+        mut search: impl FnMut(u32, &mut V) -> Result<Coverage, Diverged>,
+    ) -> Result<Coverage, Diverged> {
         let mut bound = 0;
         loop {
-            let went_on = marks.search(bound, execution, visitor)?;
-            let coverage = marks.coverage(bound, went_on);
-            if !matches!(coverage, Coverage::UpToBound(_)) {
-                return Ok(coverage);
-            }
-            if self.bound == Some(bound) || visitor.bound_reached(bound).is_break() {
+            let coverage = search(bound, visitor)?;
+            let is_last = self.bound == Some(bound);
+            if !matches!(coverage, Coverage::UpToBound(_))
+                || is_last
+                || visitor.bound_reached(bound).is_break()
+            {
                 return Ok(coverage);
             }
             bound += 1;
@@ -73,111 +124,107 @@ impl Explorer for Iterative {
     }
 }
 
-/// The greatest bound for which nothing is left to be found after a graph, plus 1; 0 if there is none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-struct Level(u32);
+fn searches(workers: usize) -> Vec<Search> {
+    (0..workers)
+        .map(|worker| Search {
+            worker,
+            ..Search::default()
+        })
+        .collect()
+}
 
-impl Level {
-    /// Nothing is left, whatever the bound.
-    const ALL: Self = Self(u32::MAX);
+/// Runs what is left within a bound by several workers, of which the first is there already.
+fn bounded_by_all<X: Execution, V: Visitor<X>>(
+    csb: u32,
+    marks: &Levels,
+    searches: &mut Vec<Search>,
+    (execution, visitor): (&mut X, &mut V),
+    worker: impl Fn(usize) -> (X, V) + Sync,
+) -> Result<Coverage, Diverged> {
+    let stop = Stop::default();
+    let one = |mut search: Search, execution: &mut X, visitor: &mut V| {
+        let mut visitor = Stoppable {
+            visitor,
+            stop: &stop,
+        };
+        let ended = search.run(csb, &mut Marks { csb, marks }, execution, &mut visitor);
+        stop.unless_done(ended)?;
+        Ok(search)
+    };
+    let waiting: Vec<_> = searches.drain(..).map(|it| Mutex::new(Some(it))).collect();
+    let take = |number: usize| {
+        let mut waiting = waiting[number]
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        waiting.take().unwrap_or_default()
+    };
+    *searches = work(
+        waiting.len(),
+        || one(take(0), execution, visitor),
+        |number| {
+            let (mut execution, mut visitor) = worker(number);
+            one(take(number), &mut execution, &mut visitor)
+        },
+    )?;
+    Ok(stop.coverage(coverage(marks, csb)))
+}
 
-    fn up_to(bound: u32) -> Self {
-        Self(bound.saturating_add(1))
+/// What is covered when the search for a bound is over.
+fn coverage(marks: &Levels, bound: u32) -> Coverage {
+    if marks.get(ClassHash::default()) == Level::ALL {
+        Coverage::All
+    } else {
+        Coverage::UpToBound(bound)
     }
 }
 
-/// What is marked.
-#[derive(Default)]
-struct Marks {
-    levels: HashMap<ClassHash, Level, RandomState>,
-    bounds: ContextBounds,
-}
-
-impl Marks {
-    fn level(&self, state: ClassHash) -> Level {
-        self.levels.get(&state).copied().unwrap_or_default()
-    }
-
-    fn coverage(&self, bound: u32, went_on: bool) -> Coverage {
-        if !went_on {
-            Coverage::Some
-        } else if self.level(ClassHash::default()) == Level::ALL {
-            Coverage::All
-        } else {
-            Coverage::UpToBound(bound)
-        }
-    }
-
-    /// `Search`: runs one execution of every class within the bound that was not run yet. Returns whether the visitor
-    /// wanted all of it.
-    fn search<X: Execution>(
+impl Search {
+    /// Runs one execution of every class within a bound that was not run yet.
+    fn bounded<X: Execution>(
         &mut self,
         csb: u32,
+        marks: &Levels,
         execution: &mut X,
         visitor: &mut impl Visitor<X>,
-    ) -> Result<bool, Diverged> {
-        let mut trace = Trace::new();
-        let mut step = Step::default();
-        // The successors that are left of each state on the path.
-        let mut path: Vec<Vec<Successor>> = Vec::new();
-        execution.restart();
-        loop {
-            let mut successors = Vec::new();
-            let mut prefix = Prefix::whole(execution, &trace);
-            prefix.next(&mut successors);
-            if successors.is_empty() {
-                if self.level(prefix.state()) < Level::ALL {
-                    // It counts before it is marked, which can take long.
-                    if visitor.ended(execution, &trace).is_break() {
-                        return Ok(false);
-                    }
-                    let mut prefix = Prefix::whole(execution, &trace);
-                    if self.mark(&mut prefix, visitor).is_break() {
-                        return Ok(false);
-                    }
-                }
-            } else {
-                prefer(&trace, &mut successors);
-            }
-            path.push(successors);
-            let next = loop {
-                let Some(successors) = path.last_mut() else {
-                    return Ok(true);
-                };
-                let Some(next) = successors.pop() else {
-                    path.pop();
-                    continue;
-                };
-                if self.level(next.state) >= Level::up_to(csb) {
-                    continue;
-                }
-                let mut prefix = Prefix::first(path.len() - 1, execution, &trace);
-                let bound = self.bounds.of_step(&mut prefix, next.step.thread, visitor);
-                match bound {
-                    ControlFlow::Continue(bound) if bound <= csb => break next.step,
-                    ControlFlow::Continue(_) => {}
-                    ControlFlow::Break(()) => return Ok(false),
-                }
-            };
-            if path.len() <= trace.len() {
-                trace.truncate(path.len() - 1);
-                replay(execution, &mut trace, &mut step)?;
-            }
-            execution.step(next, &mut step)?;
-            trace.push(next, &step);
-            if visitor.pulse().is_break() {
-                return Ok(false);
-            }
-        }
+    ) -> Result<Coverage, Diverged> {
+        let ended = self.run(csb, &mut Marks { csb, marks }, execution, visitor)?;
+        Ok(match ended {
+            ControlFlow::Continue(()) => coverage(marks, csb),
+            ControlFlow::Break(()) => Coverage::Some,
+        })
+    }
+}
+
+/// What is marked, and for which bound the search is.
+struct Marks<'a> {
+    csb: u32,
+    marks: &'a Levels,
+}
+
+impl Algorithm for Marks<'_> {
+    fn is_done(&self, graph: ClassHash) -> bool {
+        self.marks.get(graph) >= Level::up_to(self.csb)
+    }
+
+    fn enter(&mut self, _graph: ClassHash) -> bool {
+        true
+    }
+
+    fn leave_out(&mut self, _graph: ClassHash) {
+        // The level of the root says in the end whether something was.
+    }
+
+    fn end(&mut self, graph: ClassHash) -> bool {
+        self.marks.raise(graph, Level::ALL)
     }
 
     /// `Mark`: nothing is left after this terminal graph; and what that means for the graphs before it.
-    fn mark<X: Execution>(
+    fn reported<X: Execution>(
         &mut self,
         prefix: &mut Prefix<'_, X>,
+        bounds: &mut ContextBounds,
         visitor: &mut impl Visitor<X>,
     ) -> ControlFlow<()> {
-        self.levels.insert(prefix.state(), Level::ALL);
         // The graphs whose level was raised, all of one size. Those that are smaller by one event are looked at together: then
         // the levels of all their successors are what they will be.
         let mut raised = vec![prefix.here()];
@@ -206,27 +253,18 @@ impl Marks {
                 prefix.successors(&mut successors);
                 let mut level = Level::ALL;
                 for next in &successors {
-                    let after = self.level(next.state);
+                    let after = self.marks.get(next.state);
                     // Otherwise the bound does not matter, and it is what takes long.
                     if after < level {
-                        let bound = self.bounds.of_step(prefix, next.step.thread, visitor)?;
+                        let bound = bounds.of_step(prefix, next.step.thread, visitor)?;
                         level = level.min(Level(bound).max(after));
                     }
                 }
-                if level > self.level(prefix.state()) {
-                    self.levels.insert(prefix.state(), level);
+                if self.marks.raise(prefix.state(), level) {
                     raised.push(prefix.here());
                 }
             }
         }
         ControlFlow::Continue(())
-    }
-}
-
-/// Puts last what is to be tried first: the thread that is running.
-fn prefer(trace: &Trace, successors: &mut [Successor]) {
-    successors.reverse();
-    if let Some(last) = trace.events().last() {
-        successors.sort_by_key(|next| next.step.thread == last.thread());
     }
 }

@@ -25,6 +25,7 @@
 pub mod algorithm1;
 pub mod algorithm2;
 mod context_bound;
+mod search;
 
 pub use algorithm1::Algorithm1;
 pub use algorithm2::{Algorithm2, Iterative};
