@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use raddle_schedule::explorers::{
     Algorithm1, Algorithm2, Dfs, Iterative, Optimal, Pct, Random, Replay,
@@ -20,10 +20,16 @@ pub(crate) const NAMES: &str = "iterative, optimal, bounded, algorithm1, cb-dfs,
 
 /// How many executions the default explorer makes to exhaust a program before it turns to bounds. Most tests have
 /// fewer classes, and exhausting them takes a fraction of the time that bounds take.
-const ATTEMPT: u64 = 10_000;
+const ATTEMPT: u64 = 100_000;
+
+/// Which part of the time and of the executions that are allowed that may take.
+const PART: u32 = 2;
 
 /// How many executions are worth making to find a simpler failure than the first one.
 const SIMPLER: u64 = 2_000;
+
+/// How long that may take: large programs can have bounds that take for ever to compute.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What came of exploring.
 #[derive(Debug, Default)]
@@ -72,6 +78,12 @@ pub(crate) fn replay(program: &mut Program, schedule: Vec<Move>, options: &Optio
     Run::new(program, options).with(&Replay { schedule })
 }
 
+/// What ends one exploration, beside what ends all.
+struct Limits {
+    executions: u64,
+    deadline: Option<Instant>,
+}
+
 /// A program, and the limits of all that is done with it.
 struct Run<'a> {
     program: &'a mut Program,
@@ -99,7 +111,18 @@ impl<'a> Run<'a> {
     /// Exhausts the program if it has few classes. If not, or if it fails, looks at those with few
     /// preemptions first: for what can be claimed, or for the failure that is easiest to understand.
     fn by_default(&mut self) -> Explored {
-        let attempt = self.within(ATTEMPT, &Optimal::default());
+        let part = self
+            .options
+            .max_executions
+            .map(|most| most / u64::from(PART));
+        let attempt = Limits {
+            executions: part.map_or(ATTEMPT, |part| part.clamp(1, ATTEMPT)),
+            deadline: self
+                .options
+                .max_duration
+                .and_then(|longest| Instant::now().checked_add(longest / PART)),
+        };
+        let attempt = self.within(attempt, &Optimal::default());
         if attempt.failure.is_none() {
             return match attempt.coverage {
                 Some(Coverage::Some) if !self.is_over() => self.with(&Iterative { bound: None }),
@@ -110,7 +133,11 @@ impl<'a> Run<'a> {
             return attempt;
         }
         let first = self.program.schedule();
-        let simpler = self.within(SIMPLER, &Iterative { bound: None });
+        let simpler = Limits {
+            executions: SIMPLER,
+            deadline: Some(Instant::now() + PATIENCE),
+        };
+        let simpler = self.within(simpler, &Iterative { bound: None });
         if simpler.failure.is_some() {
             return simpler;
         }
@@ -134,10 +161,15 @@ impl<'a> Run<'a> {
     }
 
     fn with<E: Explorer + Clone + Sync>(&mut self, explorer: &E) -> Explored {
-        self.within(u64::MAX, explorer)
+        let none = Limits {
+            executions: u64::MAX,
+            deadline: None,
+        };
+        self.within(none, explorer)
     }
 
-    fn within<E: Explorer + Clone + Sync>(&mut self, limit: u64, explorer: &E) -> Explored {
+    fn within<E: Explorer + Clone + Sync>(&mut self, limits: Limits, explorer: &E) -> Explored {
+        let deadline = [self.deadline, limits.deadline].into_iter().flatten().min();
         let workers = self.workers();
         loop {
             let all = Mutex::new(All {
@@ -152,9 +184,9 @@ impl<'a> Run<'a> {
             let watch = || Watch {
                 all: &all,
                 options: self.options,
-                deadline: self.deadline,
+                deadline,
                 earlier: self.executions,
-                limit,
+                limit: limits.executions,
                 clock: Clock::default(),
             };
             let result = if workers > 1 {
