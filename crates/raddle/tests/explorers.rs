@@ -1,6 +1,6 @@
 //! Which explorer runs, how far it goes, and what it says.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use raddle::sync::Arc;
 use raddle::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -82,6 +82,24 @@ fn limits_are_honoured() {
         .max_duration(Duration::from_millis(50))
         .check(adds(4, 4));
     assert!(!report.complete);
+}
+
+/// The steps of these threads can be put in more orders than there are atoms.
+#[test]
+fn time_is_noticed_while_bounds_are_computed() {
+    for explorer in ["iterative", "bounded", "algorithm1", "cb-dfs"] {
+        let begun = Instant::now();
+        let report = Checker::new()
+            .explorer(explorer)
+            .max_duration(Duration::from_millis(300))
+            .check(adds(30, 1));
+        assert!(!report.complete, "{explorer}");
+        let elapsed = begun.elapsed();
+        assert!(
+            elapsed < Duration::from_millis(1300),
+            "{explorer}: {elapsed:?}"
+        );
+    }
 }
 
 #[test]

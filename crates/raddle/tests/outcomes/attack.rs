@@ -416,7 +416,6 @@ fn many_threads_and_many_steps() {
 }
 
 #[test]
-#[ignore = "takes quadratic time, and exponential time in threads"]
 fn many_threads_and_many_steps_by_default() {
     Checker::new()
         .max_duration(Duration::from_secs(1))

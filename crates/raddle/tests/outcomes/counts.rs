@@ -104,7 +104,6 @@ fn last_zero_small() {
 }
 
 #[test]
-#[ignore = "takes long"]
 fn last_zero_large() {
     count_optimal(3328, || last_zero(10));
     count_optimal(15 << 10, || last_zero(12));
@@ -139,7 +138,6 @@ fn indexer_small() {
 }
 
 #[test]
-#[ignore = "takes long"]
 fn indexer_large() {
     count_optimal(512, || indexer(14));
     count_optimal(4096, || indexer(15));
