@@ -8,22 +8,20 @@ use super::objects::Kind;
 use super::operation::Operation;
 use super::spin::{progresses, watch};
 use super::state::{Made, State};
-use super::thread::Announced;
 
 impl State {
     /// Makes the next step of a thread, but for the code that comes after it. Returns whether the thread is to run on.
     pub(crate) fn make(&mut self, id: ThreadId, choice: u32, step: &mut Step) -> bool {
         step.clear();
         let thread = &self.threads[id.index()];
-        let number = thread.steps;
-        let announced = thread.announced[number as usize];
-        let operation = announced.operation;
-        let in_vain = self.in_vain(thread, &announced);
+        let announced = &thread.announced[thread.steps as usize];
+        let (operation, place) = (announced.operation, announced.place);
+        let in_vain = self.in_vain(thread, announced);
         let effect = effect(&operation, &self.objects, &mut |access| {
             step.accesses.push(access);
         });
         debug_assert!(effect.enabled, "{operation:?} of {id:?} is blocked");
-        add_watched(step, thread.watched(&announced), &self.objects);
+        add_watched(step, thread.watched(announced), &self.objects);
         step.alternatives = effect.alternatives;
         if in_vain {
             self.touch_rest(step);
@@ -35,7 +33,7 @@ impl State {
         };
         self.current = id;
 
-        self.log(id, &announced, choice, effect, step);
+        self.log(id, &operation, place, choice, effect.result, step);
         let thread = &mut self.threads[id.index()];
         thread.steps += 1;
         thread.result = effect.result;
@@ -44,7 +42,7 @@ impl State {
         }
         self.clocks
             .synchronise(id, &operation, effect.result, &step.accesses);
-        let runs_on = self.follow_up(id, &announced, choice, effect, step);
+        let runs_on = self.follow_up(id, &operation, place, choice, effect, step);
         self.clocks.tick(id);
         runs_on
     }
@@ -65,17 +63,18 @@ impl State {
     fn log(
         &mut self,
         id: ThreadId,
-        announced: &Announced,
+        operation: &Operation,
+        place: Place,
         choice: u32,
-        effect: Effect,
+        result: u64,
         step: &Step,
     ) {
         self.made.push(Made {
             thread: id,
-            operation: announced.operation,
-            place: announced.place,
+            operation: *operation,
+            place,
             choice,
-            result: effect.result,
+            result,
             first_access: self.accesses.len(),
         });
         self.accesses.extend_from_slice(&step.accesses);
@@ -109,20 +108,20 @@ impl State {
     fn follow_up(
         &mut self,
         id: ThreadId,
-        announced: &Announced,
+        operation: &Operation,
+        place: Place,
         choice: u32,
         effect: Effect,
         step: &mut Step,
     ) -> bool {
-        let place = announced.place;
-        match announced.operation {
+        match *operation {
             Operation::Lock { .. }
             | Operation::TryLock { .. }
             | Operation::ReadLock { .. }
             | Operation::TryReadLock { .. }
             | Operation::WriteLock { .. }
             | Operation::TryWriteLock { .. } => {
-                if let (1, Some(lock)) = (effect.result, announced.operation.locks()) {
+                if let (1, Some(lock)) = (effect.result, operation.locks()) {
                     self.thread_mut(id).remember_lock(lock, place);
                 }
             }

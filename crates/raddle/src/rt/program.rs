@@ -16,6 +16,7 @@ use super::operation::Operation;
 use super::panics::install_hook;
 use super::state::{MANY, Phase, State};
 use super::teardown::Unwind;
+use super::thread::Announced;
 use super::{Place, Runtime, fiber};
 use crate::options::Options;
 
@@ -263,44 +264,44 @@ impl Program {
 
     fn compare(&mut self, made: Move) -> Result<(), Diverged> {
         let state = self.runtime.state.borrow();
-        let deed = Deed {
-            made,
-            next: state
-                .thread(made.thread)
-                .next()
-                .map(|next| (next.operation, next.place)),
-        };
+        let next = state.thread(made.thread).next();
         let index = self.done;
         self.done += 1;
+        let deed = |next: Option<&Announced>| Deed {
+            made,
+            next: next.map(|next| (next.operation, next.place)),
+        };
         if self.follows
             && state.failure.is_none()
             && let Some(earlier) = self.deeds.get_mut(index)
             && earlier.made == made
         {
-            if earlier.does_as(&deed) {
+            if earlier.is_before(next) {
                 return Ok(());
             }
             let name = state.name_of(made.thread);
+            let found = deed(next);
             let diverged = Diverged {
                 expected: earlier.describe(&name),
-                found: deed.describe(&name),
+                found: found.describe(&name),
             };
-            *earlier = deed;
+            *earlier = found;
             return Err(diverged);
         }
         self.follows = false;
         self.deeds.truncate(index);
-        self.deeds.push(deed);
+        self.deeds.push(deed(next));
         Ok(())
     }
 }
 
 impl Deed {
-    fn does_as(&self, other: &Self) -> bool {
-        match (self.next, other.next) {
-            (Some((one, here)), Some((two, there))) => {
-                discriminant(&one) == discriminant(&two)
-                    && (std::ptr::eq(here, there) || here == there)
+    /// Whether this is what the thread announces after it.
+    fn is_before(&self, next: Option<&Announced>) -> bool {
+        match (&self.next, next) {
+            (Some((operation, place)), Some(next)) => {
+                discriminant(operation) == discriminant(&next.operation)
+                    && (std::ptr::eq(*place, next.place) || *place == next.place)
             }
             (None, None) => true,
             _ => false,

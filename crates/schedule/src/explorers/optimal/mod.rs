@@ -95,6 +95,8 @@ struct Search<'a, X> {
     step: Step,
     race: Race,
     sequence: Sequence,
+    /// The first events of the races that are looked at.
+    found: Vec<usize>,
     /// Empty lists of moves, to be used again.
     spare: Vec<Vec<Move>>,
     redundant: u64,
@@ -112,6 +114,7 @@ impl<'a, X: Execution> Search<'a, X> {
             step: Step::default(),
             race: Race::default(),
             sequence: Sequence::default(),
+            found: Vec::new(),
             spare: Vec::new(),
             redundant: 0,
             shared: Vec::new(),
@@ -256,14 +259,13 @@ impl<'a, X: Execution> Search<'a, X> {
             self.take_alternatives(event);
             let thread = self.trace.events()[event].thread();
             let accesses = self.trace.accesses(event).count();
-            let mut found = Vec::new();
+            self.race.separated = None;
+            self.found.clear();
             for access in 0..accesses {
                 self.race.second = Second::Event { event, access };
-                self.find_races_of(thread, &mut found, visitor)?;
+                self.find_races_of(thread, visitor)?;
             }
-            found.sort_unstable();
-            found.dedup();
-            self.reverse(thread, &found);
+            self.reverse_found(thread);
         }
         self.race.is_new = true;
         for index in 0..self.execution.threads().len() {
@@ -274,18 +276,17 @@ impl<'a, X: Execution> Search<'a, X> {
                 let mut step = std::mem::take(&mut self.step);
                 self.execution
                     .foresee(&self.trace, &self.race.cut, thread, number, &mut step);
-                let mut found = Vec::new();
+                self.race.separated = None;
+                self.found.clear();
                 for access in &step.accesses {
                     self.race.second = Second::Waiting {
                         thread,
                         location: access.location,
                         mode: access.mode,
                     };
-                    self.find_races_of(thread, &mut found, visitor)?;
+                    self.find_races_of(thread, visitor)?;
                 }
-                found.sort_unstable();
-                found.dedup();
-                self.reverse(thread, &found);
+                self.reverse_found(thread);
                 self.step = step;
             }
         }
@@ -316,14 +317,13 @@ impl<'a, X: Execution> Search<'a, X> {
     fn find_races_of(
         &mut self,
         thread: ThreadId,
-        found: &mut Vec<usize>,
         visitor: &mut impl Visitor<X>,
     ) -> ControlFlow<()> {
         self.race.last = Move { thread, choice: 0 };
         let mut blocks = self.race.blocks(&self.trace);
         loop {
             let candidates = self.race.candidates(&self.trace, &mut blocks);
-            let before = found.len();
+            let before = self.found.len();
             for candidate in 0..candidates {
                 let first = self.race.firsts[candidate];
                 if !self.race.is_to_be_reversed(&self.trace, first) && self.has_one_access() {
@@ -332,26 +332,36 @@ impl<'a, X: Execution> Search<'a, X> {
                 }
                 visitor.pulse()?;
                 if self.race.separate(&self.trace, first, self.execution) {
-                    found.push(first);
+                    self.found.push(first);
                 }
             }
-            if candidates == 0 || found.len() > before {
+            if candidates == 0 || self.found.len() > before {
                 return ControlFlow::Continue(());
             }
         }
     }
 
-    /// Reverses the races with these events. One that happens before another of them is no race: what the thread does
-    /// may depend on the event between.
-    fn reverse(&mut self, thread: ThreadId, found: &[usize]) {
-        for &first in found {
+    /// Reverses the races with the events that were found. One that happens before another of them is no race: what the
+    /// thread does may depend on the event between.
+    fn reverse_found(&mut self, thread: ThreadId) {
+        if self.found.len() > 1 {
+            self.found.sort_unstable();
+            self.found.dedup();
+        }
+        for index in 0..self.found.len() {
+            let first = self.found[index];
             let is_between =
                 |&other: &usize| other != first && self.trace.happens_before(first, other);
-            if found.iter().any(is_between) || !self.race.is_to_be_reversed(&self.trace, first) {
+            if self.found.iter().any(is_between) || !self.race.is_to_be_reversed(&self.trace, first)
+            {
                 continue;
             }
-            self.race.last = Move { thread, choice: 0 };
-            self.race.separate(&self.trace, first, self.execution);
+            let last = Move { thread, choice: 0 };
+            // Mostly it is what was looked at last.
+            if self.race.separated != Some((first, last)) {
+                self.race.last = last;
+                self.race.separate(&self.trace, first, self.execution);
+            }
             self.keep_unless_covered(first);
             while self.race.take_other_way(&self.trace, self.execution) {
                 self.keep_unless_covered(first);

@@ -42,6 +42,8 @@ pub(super) struct Race {
     pub(super) last: Move,
     /// Other sequences that would do as well.
     ways: Vec<Cut>,
+    /// What all of that is for: the first event, and the move of the second one.
+    pub(super) separated: Option<(usize, Move)>,
 }
 
 /// How many sets of events that keep a step from happening are tried to be taken out. Where the step waits for one location
@@ -64,6 +66,7 @@ impl Default for Race {
             step: Step::default(),
             last: Move::default(),
             ways: Vec::new(),
+            separated: None,
         }
     }
 }
@@ -139,15 +142,18 @@ impl Race {
         execution: &mut impl Execution,
     ) -> bool {
         self.ways.clear();
+        self.separated = None;
         self.prefix(trace, first);
         // The second event is not among those: it comes after the first.
         self.cut.add_independent(trace, first);
         loop {
             let number = self.cut.count(self.last.thread);
             if execution.foresee(trace, &self.cut, self.last.thread, number, &mut self.step) {
+                self.separated = Some((first, self.last));
                 return conflict(trace, first, &self.step);
             }
             if !self.spare(trace, first) {
+                self.separated = Some((first, self.last));
                 return self.make_way(trace, first, execution);
             }
         }
@@ -160,15 +166,20 @@ impl Race {
     /// A step that waits says what it has looked at. As long as all events that have changed that are there, it waits: so one
     /// of them has to go, and each of them is tried.
     fn make_way(&mut self, trace: &Trace, first: usize, execution: &mut impl Execution) -> bool {
-        self.ways.clear();
+        let is_in_the_way = |event: usize, cut: &Cut, step: &Step, race: &Self| {
+            cut.contains(&trace.events()[event])
+                && conflict(trace, event, step)
+                && !race.thread_knows(trace, event)
+        };
+        let mut later = first + 1..trace.len();
+        if !later.any(|event| is_in_the_way(event, &self.cut, &self.step, self)) {
+            return false;
+        }
         let mut tried = HashSet::<Cut, RandomState>::default();
         let mut blocked = VecDeque::from([(self.cut.clone(), std::mem::take(&mut self.step))]);
         while let Some((cut, step)) = blocked.pop_front() {
             for event in first + 1..trace.len() {
-                let in_the_way = cut.contains(&trace.events()[event])
-                    && conflict(trace, event, &step)
-                    && !self.thread_knows(trace, event);
-                if !in_the_way {
+                if !is_in_the_way(event, &cut, &step, self) {
                     continue;
                 }
                 self.cut.clone_from(&cut);
