@@ -1,7 +1,8 @@
 //! [`check`] and [`Checker`].
 
+use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use raddle_schedule::Coverage;
@@ -232,7 +233,7 @@ impl Checker {
             crate::rt::try_current().is_none(),
             "raddle: a check cannot be made inside of another one"
         );
-        let options = self.options.overridden(|name| std::env::var(name).ok());
+        let options = self.options.overridden(from_environment);
         let options = options.unwrap_or_else(|error| panic!("raddle: {error}"));
         let body = Arc::new(body);
         if std::thread::panicking() {
@@ -294,6 +295,18 @@ impl Checker {
         }
         result
     }
+}
+
+/// The value of a variable of the environment as it was at the first check.
+fn from_environment(name: &str) -> Option<String> {
+    static VARIABLES: OnceLock<HashMap<String, String>> = OnceLock::new();
+    let variables = VARIABLES.get_or_init(|| {
+        std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+            .filter(|(name, _)| name.starts_with("RADDLE_"))
+            .collect()
+    });
+    variables.get(name).cloned()
 }
 
 /// A check that found something.

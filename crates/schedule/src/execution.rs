@@ -161,6 +161,21 @@ pub trait Execution {
     /// finds if it remembers them.
     fn step(&mut self, next: Move, step: &mut Step) -> Result<(), Diverged>;
 
+    /// Begins a new execution and makes the moves of a trace, which are those that the execution before began with. The trace
+    /// gets the values that are found: what is an address differs from run to run.
+    ///
+    /// # Errors
+    ///
+    /// As for [`step`](Self::step).
+    fn replay(&mut self, trace: &mut Trace, step: &mut Step) -> Result<(), Diverged> {
+        self.restart();
+        for event in 0..trace.len() {
+            self.step(trace.events()[event].step, step)?;
+            trace.refresh(event, &step.accesses);
+        }
+        Ok(())
+    }
+
     /// Says what step number `number` of `thread` (counted from 0) would do in the state after the events of
     /// `cut`, which are all of the thread's earlier steps and some of the others'. Returns whether
     /// it could be made there; the accesses are those that it would make if it could. The step is one that the thread has

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use crate::execution::{Diverged, Execution, Status, Step, ThreadId};
+use crate::execution::{Diverged, Execution, Status, ThreadId};
 use crate::trace::Trace;
 
 /// A way to explore the schedules of a program.
@@ -76,18 +76,4 @@ pub(crate) fn default_thread<X: Execution>(
     let can_move = |thread: &ThreadId| execution.status(*thread) == Status::Enabled;
     last.filter(can_move)
         .or_else(|| execution.threads().iter().copied().find(can_move))
-}
-
-/// Begins again and makes the moves of the trace.
-pub(crate) fn replay<X: Execution>(
-    execution: &mut X,
-    trace: &mut Trace,
-    step: &mut Step,
-) -> Result<(), Diverged> {
-    execution.restart();
-    for event in 0..trace.len() {
-        execution.step(trace.events()[event].step, step)?;
-        trace.refresh(event, step);
-    }
-    Ok(())
 }

@@ -325,10 +325,10 @@ impl Trace {
         }
     }
 
-    /// Takes the values from a step that is an event made again: what is an address differs from run to run.
-    pub(crate) fn refresh(&mut self, event: usize, step: &Step) {
+    /// Takes the values that an event has found and left when it was made again.
+    pub fn refresh(&mut self, event: usize, accesses: &[Access]) {
         let first = self.events[event].first_access as usize;
-        for (touch, access) in self.touches[first..].iter_mut().zip(&step.accesses) {
+        for (touch, access) in self.touches[first..].iter_mut().zip(accesses) {
             touch.access.before = access.before;
             touch.access.after = access.after;
         }

@@ -104,6 +104,13 @@ impl State {
         }
     }
 
+    /// What the step with this number touched.
+    pub(super) fn accesses_of(&self, step: usize) -> &[Access] {
+        let next = self.made.get(step + 1);
+        let end = next.map_or(self.accesses.len(), |next| next.first_access);
+        &self.accesses[self.made[step].first_access..end]
+    }
+
     /// What a step does beyond changing values: to locks that are held, to threads that sleep.
     fn follow_up(
         &mut self,

@@ -7,6 +7,7 @@
 
 mod clocks;
 mod counts;
+mod deeds;
 mod effect;
 mod failure;
 mod fiber;
@@ -81,9 +82,11 @@ impl Runtime {
                     if !state.thread(current).dropping.is_empty() {
                         state.content_operates();
                     }
-                    let thread = state.thread_mut(current);
-                    thread.announce(operation, place);
-                    Ok(thread.suspender)
+                    state.thread_mut(current).announce(operation, place);
+                    if state.runs_on() {
+                        return state.thread(current).result;
+                    }
+                    Ok(state.thread(current).suspender)
                 }
                 Ok(operation) => {
                     drop(state);

@@ -1,7 +1,6 @@
 //! [`Program`]: a closure as something that an explorer can run.
 
 use std::cell::RefCell;
-use std::mem::discriminant;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,10 +13,9 @@ use super::fiber::{Fiber, Fibers, replace_current};
 use super::knowledge::Knowledge;
 use super::operation::Operation;
 use super::panics::install_hook;
-use super::state::{MANY, Phase, State};
+use super::state::{Phase, State};
 use super::teardown::Unwind;
-use super::thread::Announced;
-use super::{Place, Runtime, fiber};
+use super::{Runtime, fiber};
 use crate::options::Options;
 
 /// A closure that is run again and again, by schedules that are given from outside.
@@ -31,11 +29,6 @@ pub struct Program {
     fibers: Vec<Option<Fiber>>,
     pool: Fibers,
     body: Arc<dyn Fn() + Send + Sync>,
-    /// What this execution did, and after that, while it follows it, what the one before did.
-    deeds: Vec<Deed>,
-    done: usize,
-    /// Whether this execution has made the same moves as the one before so far.
-    follows: bool,
     /// Whether something was learned since this execution began.
     wiser: bool,
     finished: bool,
@@ -58,13 +51,6 @@ impl Twin {
     }
 }
 
-/// A move, and what its thread announced after it.
-#[derive(Clone, Copy)]
-struct Deed {
-    made: Move,
-    next: Option<(Operation, Place)>,
-}
-
 /// Executions of the whole process, so that no two have the same number.
 static GENERATIONS: AtomicU64 = AtomicU64::new(1);
 
@@ -81,9 +67,6 @@ impl Program {
             fibers: Vec::new(),
             pool: Fibers::new(options.backend, options.stack_size),
             body,
-            deeds: Vec::with_capacity(MANY),
-            done: 0,
-            follows: false,
             wiser: false,
             finished: true,
         }
@@ -137,10 +120,7 @@ impl Program {
     /// The moves of this execution.
     #[must_use]
     pub fn moves(&self) -> Vec<Move> {
-        self.deeds[..self.done]
-            .iter()
-            .map(|deed| deed.made)
-            .collect()
+        self.runtime.state.borrow().deeds.moves().collect()
     }
 
     /// The moves of this execution with threads numbered in the order in which they were started. Unlike
@@ -150,11 +130,12 @@ impl Program {
         let threads = self.threads();
         let position = |id: ThreadId| threads.iter().position(|&started| started == id);
         let number = |id| position(id).and_then(|position| u32::try_from(position).ok());
-        self.deeds[..self.done]
-            .iter()
-            .map(|deed| Move {
-                thread: ThreadId(number(deed.made.thread).unwrap_or(u32::MAX)),
-                ..deed.made
+        let state = self.runtime.state.borrow();
+        let moves = state.deeds.moves();
+        moves
+            .map(|made| Move {
+                thread: ThreadId(number(made.thread).unwrap_or(u32::MAX)),
+                ..made
             })
             .collect()
     }
@@ -225,6 +206,21 @@ impl Program {
         replace_current(outer);
     }
 
+    /// Makes the next step of a thread, and lets it run to the one after.
+    fn make(&mut self, next: Move, step: &mut Step) {
+        let id = next.thread;
+        let (runs_on, begins) = {
+            let mut state = self.runtime.state.borrow_mut();
+            let operation = state.thread(id).next().map(|next| &next.operation);
+            let ends = matches!(operation, Some(Operation::End { .. }));
+            let begins = matches!(operation, Some(Operation::Begin));
+            (state.make(id, next.choice, step) && !ends, begins)
+        };
+        if runs_on {
+            self.run(id, begins);
+        }
+    }
+
     /// Lets a thread run to its next operation.
     fn run(&mut self, id: ThreadId, begins: bool) {
         if begins {
@@ -261,71 +257,18 @@ impl Program {
             }
         }
     }
-
-    fn compare(&mut self, made: Move) -> Result<(), Diverged> {
-        let state = self.runtime.state.borrow();
-        let next = state.thread(made.thread).next();
-        let index = self.done;
-        self.done += 1;
-        let deed = |next: Option<&Announced>| Deed {
-            made,
-            next: next.map(|next| (next.operation, next.place)),
-        };
-        if self.follows
-            && state.failure.is_none()
-            && let Some(earlier) = self.deeds.get_mut(index)
-            && earlier.made == made
-        {
-            if earlier.is_before(next) {
-                return Ok(());
-            }
-            let name = state.name_of(made.thread);
-            let found = deed(next);
-            let diverged = Diverged {
-                expected: earlier.describe(&name),
-                found: found.describe(&name),
-            };
-            *earlier = found;
-            return Err(diverged);
-        }
-        self.follows = false;
-        self.deeds.truncate(index);
-        self.deeds.push(deed(next));
-        Ok(())
-    }
-}
-
-impl Deed {
-    /// Whether this is what the thread announces after it.
-    fn is_before(&self, next: Option<&Announced>) -> bool {
-        match (&self.next, next) {
-            (Some((operation, place)), Some(next)) => {
-                discriminant(operation) == discriminant(&next.operation)
-                    && (std::ptr::eq(*place, next.place) || *place == next.place)
-            }
-            (None, None) => true,
-            _ => false,
-        }
-    }
-
-    fn describe(&self, thread: &str) -> String {
-        match self.next {
-            Some((operation, place)) => format!("{thread} {} at {place}", operation.verb()),
-            None => format!("{thread} has ended"),
-        }
-    }
 }
 
 impl Execution for Program {
     fn restart(&mut self) {
         self.end();
-        self.deeds.truncate(self.done);
-        self.done = 0;
         // If something was learned, it may well do something else.
-        self.follows = !std::mem::take(&mut self.wiser) && !self.runtime.state.borrow().learned;
+        let follows = !std::mem::take(&mut self.wiser) && !self.runtime.state.borrow().learned;
         self.finished = false;
         let generation = GENERATIONS.fetch_add(1, Ordering::Relaxed);
-        self.runtime.state.borrow_mut().begin(generation);
+        let mut state = self.runtime.state.borrow_mut();
+        state.deeds.begin(follows);
+        state.begin(generation);
     }
 
     fn threads(&self) -> &[ThreadId] {
@@ -354,29 +297,42 @@ impl Execution for Program {
     }
 
     fn step(&mut self, next: Move, step: &mut Step) -> Result<(), Diverged> {
-        let id = next.thread;
-        let (runs_on, begins) = {
-            let mut state = self.runtime.state.borrow_mut();
-            let operation = state.thread(id).next().map(|next| &next.operation);
-            let ends = matches!(operation, Some(Operation::End { .. }));
-            let begins = matches!(operation, Some(Operation::Begin));
-            (state.make(id, next.choice, step) && !ends, begins)
-        };
-        if runs_on {
-            self.run(id, begins);
-        }
-        {
-            let mut state = self.runtime.state.borrow_mut();
-            if let Some((location, value)) = state.corrected.take() {
-                for access in &mut step.accesses {
-                    if access.location == location {
-                        access.after = value;
-                    }
+        self.make(next, step);
+        let mut state = self.runtime.state.borrow_mut();
+        if let Some((location, value)) = state.corrected.take() {
+            for access in &mut step.accesses {
+                if access.location == location {
+                    access.after = value;
                 }
             }
-            state.check_progress(id);
         }
-        self.compare(next)
+        state.check_progress(next.thread);
+        state.compare(next)
+    }
+
+    /// A thread that moves several times in a row does so without coming back in between: see [`State::runs_on`].
+    fn replay(&mut self, trace: &mut Trace, step: &mut Step) -> Result<(), Diverged> {
+        self.restart();
+        self.runtime
+            .state
+            .borrow_mut()
+            .deeds
+            .set_script(trace.moves());
+        loop {
+            let next = self.runtime.state.borrow().deeds.next_in_script();
+            let Some(next) = next else { break };
+            self.runtime.state.borrow_mut().deeds.follow();
+            self.make(next, step);
+            let mut state = self.runtime.state.borrow_mut();
+            state.corrected = None;
+            let last = state.deeds.last_in_script().unwrap_or(next);
+            state.compare(last)?;
+        }
+        let state = self.runtime.state.borrow();
+        for event in 0..trace.len() {
+            trace.refresh(event, state.accesses_of(event));
+        }
+        Ok(())
     }
 
     fn foresee(

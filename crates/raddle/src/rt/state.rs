@@ -1,9 +1,10 @@
 //! [`State`]: an execution under way.
 
-use raddle_schedule::{Access, Location, ThreadId};
+use raddle_schedule::{Access, Location, Step, ThreadId};
 
 use super::clocks::{Clocks, Need};
 use super::counts::Counts;
+use super::deeds::Deeds;
 use super::effect::{Values, enabled};
 use super::failure::Failure;
 use super::objects::{Channel, Id, Kind, Known, Objects};
@@ -64,6 +65,9 @@ pub(crate) struct State {
     /// What the current thread did to the location of the step that it has just made, after it.
     pub(crate) corrected: Option<(Location, u64)>,
 
+    pub(super) deeds: Deeds,
+    /// Memory for steps that are made again.
+    pub(super) made_again: Step,
     pub(super) names: Names,
     pub(crate) settings: Settings,
     /// The first operation with a weaker ordering than sequential consistency.
@@ -139,6 +143,8 @@ impl State {
             counts: Counts::default(),
             corrected: None,
             rest: Location(0),
+            deeds: Deeds::new(MANY),
+            made_again: Step::default(),
             names: Names::default(),
             settings,
             weak_ordering: None,

@@ -54,14 +54,6 @@ impl State {
         found.unwrap_or(0)
     }
 
-    fn accesses_of(&self, index: usize) -> &[raddle_schedule::Access] {
-        let end = self
-            .made
-            .get(index + 1)
-            .map_or(self.accesses.len(), |next| next.first_access);
-        &self.accesses[self.made[index].first_access..end]
-    }
-
     fn changes(&self, index: usize) -> Vec<Change> {
         self.accesses_of(index)
             .iter()

@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 
 use super::workers::{Pool, Stoppable};
 use crate::execution::{Diverged, Execution, Move, Status, Step, ThreadId};
-use crate::explorer::{Coverage, Explorer, Visitor, replay};
+use crate::explorer::{Coverage, Explorer, Visitor};
 use crate::trace::Trace;
 
 /// The naive search.
@@ -148,7 +148,7 @@ impl<'a, X: Execution> Search<'a, X> {
             if self.nodes.is_empty() {
                 return Ok(ControlFlow::Continue(()));
             }
-            replay(self.execution, &mut self.trace, &mut self.step)?;
+            self.execution.replay(&mut self.trace, &mut self.step)?;
         }
     }
 

@@ -10,7 +10,7 @@ use super::ContextBounds;
 use super::context_bound::{Prefix, Successor};
 use crate::class::ClassHash;
 use crate::execution::{Diverged, Execution, Step};
-use crate::explorer::{Visitor, replay};
+use crate::explorer::Visitor;
 use crate::trace::Trace;
 
 /// What an algorithm knows of graphs.
@@ -100,7 +100,7 @@ impl Search {
             };
             if path.len() <= trace.len() {
                 trace.truncate(path.len() - 1);
-                replay(execution, &mut trace, &mut step)?;
+                execution.replay(&mut trace, &mut step)?;
             }
             execution.step(next, &mut step)?;
             trace.push(next, &step);

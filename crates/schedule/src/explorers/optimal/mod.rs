@@ -36,7 +36,7 @@ use race::{Race, Second, conflict};
 use wakeup_tree::{Branch, Sequence, WakeupTree};
 
 use crate::execution::{Diverged, Execution, Move, Status, Step, ThreadId};
-use crate::explorer::{Coverage, Explorer, Visitor, default_thread, replay};
+use crate::explorer::{Coverage, Explorer, Visitor, default_thread};
 use crate::trace::Trace;
 
 /// The search that runs each class once.
@@ -150,7 +150,7 @@ impl<'a, X: Execution> Search<'a, X> {
             let Some(branch) = self.backtrack() else {
                 return Ok(ControlFlow::Continue(()));
             };
-            replay(self.execution, &mut self.trace, &mut self.step)?;
+            self.execution.replay(&mut self.trace, &mut self.step)?;
             planned = self.take(branch)?;
         }
     }
