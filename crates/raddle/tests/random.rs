@@ -6,7 +6,8 @@ mod common;
 use common::{Random, some};
 use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use raddle::sync::{Arc, Barrier, Condvar, Mutex, Once, OnceLock, RwLock, mpsc};
-use raddle::{Options, thread};
+use raddle::{Checker, Options, thread};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// What the threads of a random program share.
@@ -148,4 +149,47 @@ fn random_programs_keep_what_is_promised() {
         "{programs} programs, {executions} executions, {classes} classes, {failures} kinds of failures"
     );
     assert!(classes > programs);
+}
+
+/// Several workers run the classes of one, and their executions have the same outcomes.
+#[test]
+fn several_workers_run_random_programs_as_one_does() {
+    let programs = std::env::var("RADDLE_TEST_PROGRAMS").map_or(60, |count| count.parse().unwrap());
+    let mut random = Random(0x5851_f42d_4c95_7f2d);
+    let (mut compared, mut failed) = (0, 0);
+    for _ in 0..programs {
+        let codes = [0; 3].map(|_: u64| {
+            let length = 1 + random.below(3);
+            (0..length).map(|_| random.below(120)).collect::<Vec<_>>()
+        });
+        let check = |workers: usize| {
+            let outcomes = std::sync::Arc::new(std::sync::Mutex::new(BTreeSet::new()));
+            let (seen, codes) = (outcomes.clone(), codes.clone());
+            let checker = Checker::new().explorer("optimal").workers(workers);
+            let checker = checker.count_classes(true).max_executions(3_000);
+            let checked = checker.run(move || {
+                let outcome = run(&codes);
+                seen.lock().unwrap().insert(outcome);
+            });
+            (checked, std::mem::take(&mut *outcomes.lock().unwrap()))
+        };
+        match (check(1), check(3)) {
+            ((Ok(alone), saw), (Ok(together), seen)) => {
+                if !alone.complete {
+                    continue;
+                }
+                assert!(together.complete, "{codes:?}");
+                assert_eq!(together.classes, alone.classes, "{codes:?}");
+                assert_eq!(seen, saw, "{codes:?}");
+                compared += 1;
+            }
+            ((Err(_), _), (Err(_), _)) => failed += 1,
+            // Who comes to a failure first within a limit is a matter of luck.
+            ((Ok(report), _), (Err(_), _)) | ((Err(_), _), (Ok(report), _)) => {
+                assert!(!report.complete, "{codes:?}");
+            }
+        }
+    }
+    println!("{compared} programs without and {failed} with a failure");
+    assert!(compared > 0 && failed > 0);
 }

@@ -103,6 +103,8 @@ struct Search<'a, X> {
     /// The states at the beginning of the execution that other workers go on from too.
     shared: Vec<Taken>,
     common: Option<Arc<Common>>,
+    /// Whether the sequence that this execution begins with may be redundant, and others wait to know.
+    is_in_doubt: bool,
 }
 
 impl<'a, X: Execution> Search<'a, X> {
@@ -119,6 +121,7 @@ impl<'a, X: Execution> Search<'a, X> {
             redundant: 0,
             shared: Vec::new(),
             common: None,
+            is_in_doubt: false,
         }
     }
 
@@ -142,7 +145,11 @@ impl<'a, X: Execution> Search<'a, X> {
             if visitor.ended(self.execution, &self.trace).is_break() {
                 return Ok(ControlFlow::Break(()));
             }
+            let redundant = self.redundant;
             self.put_to_sleep(begin);
+            if std::mem::take(&mut self.is_in_doubt) && self.settle(self.redundant > redundant) {
+                return Ok(ControlFlow::Continue(()));
+            }
             if self.reverse_races(begin, visitor).is_break() {
                 return Ok(ControlFlow::Break(()));
             }
@@ -399,7 +406,7 @@ impl<'a, X: Execution> Search<'a, X> {
         if !node.sleep.iter().any(&mut covers) {
             race.sequence(trace, first, sequence);
             node.wakeup_tree
-                .insert(trace, sequence, node.stable_locations);
+                .insert(trace, sequence, node.stable_locations, false);
         }
     }
 }

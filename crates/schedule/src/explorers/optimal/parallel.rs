@@ -17,11 +17,16 @@
 //!   state is completed. It is covered where it gets to the end of a planned sequence: nothing sleeps there any more, and what comes
 //!   after it depends on nobody.
 //!
+//! - **Doubts.** A sequence that may be redundant (see [`WakeupTree::insert`]) has to be run to know. If something sleeps at its end, it is:
+//!   others cover what it would. It is then dropped as if it had never been begun. Nobody goes on at the state where it was
+//!   begun before that is known, since all who do rely on what was begun.
+//!
 //! So at the end every state has a list of branches, each of which has all earlier ones asleep, such that every race
 //! that was found below leads along them to where it is covered, as with one worker.
 
 use std::ops::ControlFlow;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::Duration;
 
 use super::wakeup_tree::{Branch, Sequence, WakeupTree};
 use super::{Node, Optimal, Search};
@@ -32,6 +37,9 @@ use crate::trace::Trace;
 
 /// So many states may be shared. They are kept to the end.
 const MOST_SHARED: usize = 1 << 18;
+
+/// How often who waits for another worker looks whether that has stopped.
+const STOPPED_AFTER: Duration = Duration::from_millis(20);
 
 /// What the workers have in common.
 pub(super) struct Common {
@@ -47,6 +55,8 @@ pub(super) struct SharedNode {
     /// The number of the state before it, and which of its branches leads here.
     parent: Option<(usize, usize)>,
     branches: Mutex<Branches>,
+    /// Something that was begun is no longer in doubt.
+    settled: Condvar,
 }
 
 #[derive(Default)]
@@ -63,6 +73,17 @@ struct Begun {
     planned: Option<Branch>,
     /// The number of the state after it, if that is still on the way.
     child: Option<usize>,
+    standing: Standing,
+}
+
+/// Whether others can rely on a branch.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    Sound,
+    /// It may turn out to be redundant.
+    InDoubt,
+    /// It has: it does not count.
+    Redundant,
 }
 
 /// A shared state on the path of a worker, and which of its branches the path takes.
@@ -78,6 +99,8 @@ struct Task {
     path: Vec<Taken>,
     /// The moves from the first new state on.
     steps: Vec<Move>,
+    /// Whether it may be redundant.
+    is_in_doubt: bool,
 }
 
 impl Optimal {
@@ -140,7 +163,11 @@ impl<X: Execution> Search<'_, X> {
 
     /// Goes to where a task begins, and makes its first step.
     fn begin(&mut self, task: Task) -> Result<WakeupTree, Diverged> {
-        let Task { path, steps } = task;
+        let Task {
+            path,
+            steps,
+            is_in_doubt,
+        } = task;
         let old = path.len() - steps.len();
         self.trace.truncate(0);
         self.nodes.clear();
@@ -149,7 +176,10 @@ impl<X: Execution> Search<'_, X> {
             let branches = taken.node.lock();
             let begun = &branches.begun[..=taken.branch];
             // What was begun before sleeps, and what slept in the state before may sleep on.
-            let sleep = begun[..taken.branch].iter().map(|begun| begun.step);
+            let sleep = begun[..taken.branch]
+                .iter()
+                .filter(|begun| begun.standing == Standing::Sound)
+                .map(|begun| begun.step);
             self.nodes.push(Node {
                 sleep: sleep.collect(),
                 stable_locations: self.execution.location_count(),
@@ -167,6 +197,7 @@ impl<X: Execution> Search<'_, X> {
             self.inherit_sleep(event);
         }
         self.shared = path;
+        self.is_in_doubt = is_in_doubt;
         let first = steps[0];
         self.execution.step(first, &mut self.step)?;
         self.trace.push(first, &self.step);
@@ -194,6 +225,7 @@ impl<X: Execution> Search<'_, X> {
                     step,
                     planned: None,
                     child: None,
+                    standing: Standing::Sound,
                 })
                 .collect();
             let parent = self.shared.last();
@@ -206,6 +238,7 @@ impl<X: Execution> Search<'_, X> {
                     begun,
                     wakeup_tree: std::mem::take(&mut node.wakeup_tree),
                 }),
+                settled: Condvar::new(),
             });
             nodes.push(shared.clone());
             self.shared.push(Taken {
@@ -214,6 +247,24 @@ impl<X: Execution> Search<'_, X> {
             });
         }
         common.pool.put(nodes.len() - 1);
+    }
+
+    /// The first execution of a sequence that was in doubt has been run, and it is known what sleeps in its states. Returns
+    /// whether the sequence is redundant.
+    pub(super) fn settle(&mut self, slept_at_end: bool) -> bool {
+        let asleep = match self.nodes.get(self.shared.len()) {
+            Some(node) => node.inherited > 0,
+            None => slept_at_end,
+        };
+        if let Some(last) = self.shared.last() {
+            last.node.lock().begun[last.branch].standing = if asleep {
+                Standing::Redundant
+            } else {
+                Standing::Sound
+            };
+            last.node.settled.notify_all();
+        }
+        asleep
     }
 
     /// Adds the sequence of the race to the wake-up tree of a shared state on the path, or to one after it, unless it is
@@ -237,8 +288,14 @@ impl<X: Execution> Search<'_, X> {
         if node.sleep[..node.inherited].iter().any(&mut covers) {
             return;
         }
-        let mut branches = shared[first].node.lock();
-        let begun = branches.begun.iter().find(|begun| covers(&begun.step));
+        let Some(mut branches) = shared[first].node.lock_settled(&common.pool) else {
+            return;
+        };
+        let mut sound = branches
+            .begun
+            .iter()
+            .filter(|begun| begun.standing == Standing::Sound);
+        let begun = sound.find(|begun| covers(&begun.step));
         let child = match begun {
             None => None,
             Some(Begun { child: None, .. }) => return,
@@ -256,7 +313,7 @@ impl<X: Execution> Search<'_, X> {
         } else {
             branches
                 .wakeup_tree
-                .insert(trace, sequence, node.stable_locations);
+                .insert(trace, sequence, node.stable_locations, false);
             drop(branches);
             common.pool.put(shared[first].node.number);
         }
@@ -277,7 +334,7 @@ impl Common {
     fn begin(&self) -> Option<Task> {
         loop {
             let node = self.node(self.pool.take()?);
-            let mut branches = node.lock();
+            let mut branches = node.lock_settled(&self.pool)?;
             let Some(branch) = branches.wakeup_tree.take_first() else {
                 continue;
             };
@@ -294,7 +351,13 @@ impl Common {
                     self.pool.put(taken.node.number);
                 }
             }
-            return Some(Task { path, steps });
+            let last = path.last()?;
+            let standing = last.node.lock().begun[last.branch].standing;
+            return Some(Task {
+                is_in_doubt: standing == Standing::InDoubt,
+                path,
+                steps,
+            });
         }
     }
 
@@ -323,14 +386,21 @@ impl Common {
                     number: nodes.len(),
                     parent: Some((at.0.number, at.1)),
                     branches: Mutex::new(Branches::default()),
+                    settled: Condvar::new(),
                 });
                 nodes.push(child.clone());
                 child
             });
+            let in_doubt = child.is_none() && branch.doubtful;
             let begun = Begun {
                 step: branch.step,
                 planned: Some(branch),
                 child: child.as_ref().map(|child| child.number),
+                standing: if in_doubt {
+                    Standing::InDoubt
+                } else {
+                    Standing::Sound
+                },
             };
             match &mut first {
                 None => first = Some(begun),
@@ -364,15 +434,24 @@ impl Common {
     /// covered.
     fn insert(&self, number: usize, trace: &Trace, sequence: &mut Sequence, stable: usize) {
         let mut node = self.node(number);
+        let mut doubtful = false;
         loop {
-            let mut branches = node.lock();
+            let Some(mut branches) = node.lock_settled(&self.pool) else {
+                return;
+            };
             let mut weak_initial = None;
             for begun in &branches.begun {
-                if let Some(planned) = &begun.planned
-                    && planned.is_weak_initial(trace, sequence, stable) == Some(true)
-                {
-                    weak_initial = Some(begun);
-                    break;
+                let planned = match (&begun.planned, begun.standing) {
+                    (Some(planned), Standing::Sound) => planned,
+                    _ => continue,
+                };
+                match planned.is_weak_initial(trace, sequence, stable) {
+                    Some(true) => {
+                        weak_initial = Some(begun);
+                        break;
+                    }
+                    Some(false) => {}
+                    None => doubtful = true,
                 }
             }
             match weak_initial {
@@ -385,7 +464,8 @@ impl Common {
                     node = child;
                 }
                 None => {
-                    branches.wakeup_tree.insert(trace, sequence, stable);
+                    let tree = &mut branches.wakeup_tree;
+                    tree.insert(trace, sequence, stable, doubtful);
                     drop(branches);
                     self.pool.put(node.number);
                     return;
@@ -398,5 +478,20 @@ impl Common {
 impl SharedNode {
     fn lock(&self) -> MutexGuard<'_, Branches> {
         self.branches.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until nothing is in doubt that was begun here: until somebody has run it. Nobody waits who has something in doubt
+    /// himself. There is nothing to wait for if somebody has stopped the others.
+    fn lock_settled(&self, pool: &Pool<usize>) -> Option<MutexGuard<'_, Branches>> {
+        let mut branches = self.lock();
+        let in_doubt = |begun: &Begun| begun.standing == Standing::InDoubt;
+        while branches.begun.iter().any(in_doubt) {
+            if pool.stop().is_set() {
+                return None;
+            }
+            let waited = self.settled.wait_timeout(branches, STOPPED_AFTER);
+            branches = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        Some(branches)
     }
 }

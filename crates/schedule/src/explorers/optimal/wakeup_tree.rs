@@ -70,7 +70,7 @@ pub(super) struct Branch {
     /// it was to be run from.
     stable: usize,
     /// Whether the sequence that ends here may begin no execution that others do not: see [`WakeupTree::insert`].
-    doubtful: bool,
+    pub(super) doubtful: bool,
 }
 
 /// An ordered tree of steps: each way from its root to a leaf is a sequence to be run.
@@ -111,9 +111,15 @@ impl WakeupTree {
     /// all run by it, since what sleeps is not tried again; so a sequence that begins like a doubtful one makes it longer
     /// instead of being covered by it. (Whatever is run after a sequence first, what else can come
     /// follows from the races of that.)
-    pub(super) fn insert(&mut self, trace: &Trace, sequence: &mut Sequence, stable: usize) {
+    /// It may be `doubtful` before.
+    pub(super) fn insert(
+        &mut self,
+        trace: &Trace,
+        sequence: &mut Sequence,
+        stable: usize,
+        mut doubtful: bool,
+    ) {
         let mut tree = self;
-        let mut doubtful = false;
         loop {
             let mut weak_initial = None;
             for (position, branch) in tree.0.iter().enumerate() {
