@@ -31,10 +31,20 @@ fn found(violations: &[Violation]) -> BTreeSet<(Property, Vec<Place>)> {
 }
 
 fn run(machine: &Machine, explorer: &mut impl Explorer, most: u64) -> Examination {
+    run_with(1, machine, explorer, most)
+}
+
+fn run_with(
+    workers: usize,
+    machine: &Machine,
+    explorer: &mut impl Explorer,
+    most: u64,
+) -> Examination {
     let settings = Settings {
         all: true,
         max_length: LONGEST,
         max_executions: Some(most),
+        workers,
         ..Settings::default()
     };
     examine(&mut machine.clone(), explorer, &settings)
@@ -48,12 +58,12 @@ enum Compared {
 }
 
 /// Compares what an explorer finds with the full search, and its classes with those of the naive search.
-fn compare<E: Explorer + Default>(program: &Program) -> Compared {
+fn compare<E: Explorer + Default>(workers: usize, program: &Program) -> Compared {
     let Ok(program) = compile(&program.to_string()) else {
         return Compared::TooLarge;
     };
     let machine = Machine::new(program.clone(), granularity_of(&program));
-    let explored = run(&machine, &mut E::default(), MOST_EXECUTIONS);
+    let explored = run_with(workers, &machine, &mut E::default(), MOST_EXECUTIONS);
     let full = Search::new()
         .collect_all()
         .max_states(MOST_STATES)
@@ -79,18 +89,19 @@ fn compare<E: Explorer + Default>(program: &Program) -> Compared {
     }
 }
 
-fn compare_all<E: Explorer + Default>() {
+fn compare_all<E: Explorer + Default>(workers: usize) {
     let programs = wanted("RADDLE_TEST_PROGRAMS").unwrap_or(PROGRAMS);
     let campaign = Campaign::new(wanted("RADDLE_TEST_SEED").unwrap_or(SEED), programs);
     let mut compared = 0;
     for number in 0..programs {
         let (_, program) = campaign.program(number);
-        match compare::<E>(&program) {
+        match compare::<E>(workers, &program) {
             Compared::TooLarge => {}
             Compared::Same => compared += 1,
             Compared::Differ(what) => {
-                let differs =
-                    |smaller: &Program| matches!(compare::<E>(smaller), Compared::Differ(_));
+                let differs = |smaller: &Program| {
+                    matches!(compare::<E>(workers, smaller), Compared::Differ(_))
+                };
                 let shrunk = shrink(&program, differs);
                 panic!("program {number} {what}; shrunk:\n{shrunk}");
             }
@@ -110,10 +121,15 @@ fn wanted(variable: &str) -> Option<u64> {
 
 #[test]
 fn iterative_agrees_with_the_full_search() {
-    compare_all::<Iterative>();
+    compare_all::<Iterative>(1);
 }
 
 #[test]
 fn optimal_agrees_with_the_full_search() {
-    compare_all::<Optimal>();
+    compare_all::<Optimal>(1);
+}
+
+#[test]
+fn two_workers_agree_with_the_full_search() {
+    compare_all::<Optimal>(2);
 }

@@ -89,7 +89,7 @@ pub(crate) struct Check {
     pub(crate) depth: Option<u32>,
 
     /// Search with that many threads at once: breadth-first only, and with reductions that do
-    /// not learn on the way (full, cartesian).
+    /// not learn on the way (full, cartesian); or with any `--explore`. [default: 1]
     #[arg(long, value_name = "N", value_parser = workers)]
     pub(crate) workers: Option<usize>,
 
@@ -447,13 +447,7 @@ impl GranularityArg {
 }
 
 /// What is an option of searches that store states only.
-const STATEFUL: [&str; 5] = [
-    "search",
-    "workers",
-    "max_states",
-    "max_memory",
-    "count_self_loops",
-];
+const STATEFUL: [&str; 4] = ["search", "max_states", "max_memory", "count_self_loops"];
 
 #[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ExploreArg {

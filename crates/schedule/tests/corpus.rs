@@ -35,13 +35,23 @@ fn found(violations: &[Violation]) -> Found {
 }
 
 fn run(machine: &Machine, explorer: &mut impl Explorer, most: u64) -> Examination {
+    run_with(1, &mut machine.clone(), explorer, most)
+}
+
+fn run_with(
+    workers: usize,
+    machine: &mut Machine,
+    explorer: &mut impl Explorer,
+    most: u64,
+) -> Examination {
     let settings = Settings {
         all: true,
         max_length: LONGEST,
         max_executions: Some(most),
+        workers,
         ..Settings::default()
     };
-    examine(&mut machine.clone(), explorer, &settings)
+    examine(machine, explorer, &settings)
 }
 
 /// Compares the explorers on a program. Returns whether it is small enough.
@@ -125,30 +135,12 @@ fn compare(machine: &Machine, problems: &mut Vec<String>) -> Option<bool> {
 
 #[test]
 fn explorers_agree_with_the_full_search_on_the_corpus() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let mut programs = Vec::new();
-    for folder in ["corpus", "examples"] {
-        list(&root.join(folder), &mut programs);
-    }
+    let programs = programs();
     let (mut compared, mut enumerated) = (0, 0);
     let mut report = String::new();
-    for path in &programs {
-        let text = std::fs::read_to_string(path).expect("it can be read");
-        let name = path
-            .strip_prefix(&root)
-            .unwrap_or(path)
-            .display()
-            .to_string();
-        if name == WIDE {
-            continue;
-        }
-        let (program, _) = raddle_machine::load(Source::new(&name, &text));
-        let Some(program) = program else {
-            continue;
-        };
-        let machine = Machine::new(Arc::new(program), Granularity::Access);
+    for (name, machine) in &programs {
         let mut problems = Vec::new();
-        if let Some(naive) = compare(&machine, &mut problems) {
+        if let Some(naive) = compare(machine, &mut problems) {
             compared += 1;
             enumerated += usize::from(naive);
         }
@@ -165,6 +157,99 @@ fn explorers_agree_with_the_full_search_on_the_corpus() {
         compared >= 90 && enumerated >= 70,
         "{compared} {enumerated}"
     );
+}
+
+/// What does not depend on the number of workers.
+fn essence(found: &Examination, machine: &Machine) -> String {
+    format!(
+        "{:?} {:?}, {} executions of {} classes, longest {}; {} terminated, {} cut, {} deadlocked, {} failed; {:?}; {:?}; never {:?}",
+        found.coverage,
+        found.stop,
+        found.executions,
+        found.classes,
+        found.longest,
+        found.terminated,
+        found.cut,
+        found.deadlocked,
+        found.failed,
+        found.within_bounds,
+        self::found(&found.violations),
+        machine.unreached(),
+    )
+}
+
+/// Compares three workers with one. Returns whether the program is small enough.
+fn compare_workers(
+    machine: &Machine,
+    explorer: &(impl Explorer + Clone),
+    problems: &mut Vec<String>,
+) -> bool {
+    let run = |workers| {
+        let mut machine = machine.clone();
+        let found = run_with(
+            workers,
+            &mut machine,
+            &mut explorer.clone(),
+            MOST_NAIVE_EXECUTIONS,
+        );
+        (found.stop.is_none(), essence(&found, &machine))
+    };
+    let (small, alone) = run(1);
+    if !small {
+        return false;
+    }
+    let (_, together) = run(3);
+    if together != alone {
+        problems.push(format!("three workers: {together}\n    and one: {alone}"));
+    }
+    true
+}
+
+#[test]
+fn several_workers_find_what_one_finds() {
+    let mut report = String::new();
+    let (mut compared, mut naive) = (0, 0);
+    for (name, machine) in programs() {
+        let mut problems = Vec::new();
+        if compare_workers(&machine, &Optimal::default(), &mut problems) {
+            compared += 1;
+            for bound in 0..=1 {
+                compare_workers(&machine, &Dfs { bound: Some(bound) }, &mut problems);
+                compare_workers(&machine, &Algorithm2 { bound }, &mut problems);
+            }
+            let fits = compare_workers(&machine, &Dfs::default(), &mut problems);
+            naive += usize::from(fits);
+            if fits {
+                compare_workers(&machine, &Iterative::default(), &mut problems);
+            }
+        }
+        for problem in problems {
+            report += &format!("  {name}: {problem}\n");
+        }
+    }
+    assert!(report.is_empty(), "\n{report}");
+    assert!(compared >= 90 && naive >= 70, "{compared} {naive}");
+}
+
+/// The programs, and their names.
+fn programs() -> Vec<(String, Machine)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut paths = Vec::new();
+    for folder in ["corpus", "examples"] {
+        list(&root.join(folder), &mut paths);
+    }
+    let mut programs = Vec::new();
+    for path in &paths {
+        let text = std::fs::read_to_string(path).expect("it can be read");
+        let name = path.strip_prefix(&root).unwrap_or(path);
+        let name = name.display().to_string();
+        let (program, _) = raddle_machine::load(Source::new(&name, &text));
+        if let Some(program) = program.filter(|_| name != WIDE) {
+            let machine = Machine::new(Arc::new(program), Granularity::Access);
+            programs.push((name, machine));
+        }
+    }
+    programs
 }
 
 fn list(folder: &Path, programs: &mut Vec<PathBuf>) {

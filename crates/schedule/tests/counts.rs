@@ -12,10 +12,19 @@ use raddle_schedule::{Coverage, Explorer};
 /// An explorer runs this many classes, each once, and nothing is wrong with them.
 #[track_caller]
 fn runs(explorer: &mut impl Explorer, text: &str, classes: u64) {
+    runs_with(1, explorer, text, classes);
+}
+
+#[track_caller]
+fn runs_with(workers: usize, explorer: &mut impl Explorer, text: &str, classes: u64) {
     let (program, _) = raddle_machine::load(Source::new("counts.rad", text));
     let program = Arc::new(program.expect("it is correct"));
     let mut machine = Machine::new(program, Granularity::Access);
-    let found = examine(&mut machine, explorer, &Settings::default());
+    let settings = Settings {
+        workers,
+        ..Settings::default()
+    };
+    let found = examine(&mut machine, explorer, &settings);
     assert_eq!(found.coverage, Coverage::All);
     assert_eq!((found.executions, found.classes), (classes, classes));
     assert_eq!(found.terminated, classes);
@@ -105,5 +114,21 @@ fn one_mutex() {
         );
         count(&text, classes);
         runs(&mut Iterative::default(), &text, classes);
+    }
+}
+
+/// Threads and objects that different threads make, in any order: they have the same numbers, whoever of the workers makes
+/// them first.
+#[test]
+fn workers_give_the_same_names() {
+    let text = "
+        struct Cell { int value; };
+        int x;
+        void leaf(Cell* c) { c->value++; x = 2; }
+        void starts() { Cell* c = new Cell; thread t = spawn leaf(c); c->value++; x = 1; join(t); }
+        run starts()[2];";
+    count(text, 384);
+    for _ in 0..20 {
+        runs_with(3, &mut Optimal::default(), text, 384);
     }
 }

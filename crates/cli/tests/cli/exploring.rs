@@ -179,8 +179,9 @@ fn priorities_find_what_one_order_decides() {
         run fast() || slow();";
     let found = |how: &str, seed: &str| {
         let few = ["--max-executions", "5", "--seed", seed, "-q"];
+        let depth: &[&str] = if how == "pct" { &["--depth", "1"] } else { &[] };
         let said = raddle_reading(
-            &[&["check", "-", "--explore", how], &few[..]].concat(),
+            &[&["check", "-", "--explore", how], &few[..], depth].concat(),
             program,
         );
         said.code == Some(1)
@@ -217,6 +218,70 @@ fn what_was_finished_before_a_limit_counts() {
     raddle_reading(&[&few[..], &["2"]].concat(), program)
         .exits(3)
         .says(&["inconclusive: 2 executions"]);
+}
+
+/// What a report says that does not depend on the number of workers.
+fn without_chance(mut report: Value) -> Value {
+    for name in ["seconds", "peak_memory_bytes", "transitions", "violations"] {
+        report[name] = Value::Null;
+    }
+    report["exploration"]["steps"] = Value::Null;
+    report
+}
+
+#[test]
+fn several_workers_find_the_same() {
+    let wrong = "int x; mutex m; mutex n;
+        void a() { lock(m); lock(n); x = 1; unlock(n); unlock(m); assert(x == 1); if (x == 3) { x = 4; } }
+        void b() { lock(n); lock(m); x = 2; unlock(m); unlock(n); if (x == 1) { reach; } if (x == 3) { reach; } }
+        run a() || b() || a();";
+    let right = "int x; void a() { atomic { x++; } if (x > 9) { x = 0; } } run a()[4];";
+    let at_random = |how: &&str| ["random", "pct"].contains(how);
+    for how in WAYS.into_iter().filter(|how| !at_random(how)) {
+        for program in [wrong, right] {
+            let report = |workers| {
+                let options = ["--all", "--workers", workers, "--format", "json"];
+                let arguments = [&["check", "-", "--explore", how], &options[..]].concat();
+                let report = raddle_reading(&arguments, program).json();
+                assert_ne!(report["verdict"], "error", "{report}");
+                let mut found: Vec<_> = report["violations"]
+                    .as_array()
+                    .expect("a list")
+                    .iter()
+                    .map(|violation| violation["kind"].to_string())
+                    .collect();
+                found.sort();
+                (found, without_chance(report))
+            };
+            assert_eq!(report("3"), report("1"), "{how}");
+        }
+    }
+}
+
+#[test]
+fn several_workers_end_where_one_does() {
+    for how in WAYS {
+        let check = |more: &[&str], program: &str| {
+            let workers = ["check", "-", "--explore", how, "--workers", "3"];
+            raddle_reading(&[&workers[..], more].concat(), program)
+        };
+        check(&[], ONE_PREEMPTION)
+            .exits(1)
+            .says(&["assertion failed", "violation: "]);
+        check(&["--max-depth", "100"], ENDLESS)
+            .exits(3)
+            .says(&["more than 100 steps"]);
+        let increments = "int x; void a() { x++; x++; x++; } run a()[3];";
+        check(&["--max-executions", "7"], increments)
+            .exits(3)
+            .says(&[": 7 executions"]);
+        let started = Instant::now();
+        let long = "int x; void a() { for (int i = 0; i < 9; i++) { x++; } } run a()[9];";
+        check(&["--timeout", "300ms"], long)
+            .exits(3)
+            .says(&["the limit on time was reached"]);
+        assert!(started.elapsed() < Duration::from_millis(1500), "{how}");
+    }
 }
 
 #[test]
@@ -259,7 +324,8 @@ fn what_can_not_be_combined_says_why() {
         ),
         (&["--explore", "dfs", "--bound", "1"], "has no bound"),
         (&["--explore", "dfs", "--property", "race"], "data races"),
-        (&["--explore", "dfs", "--workers", "2"], "--workers"),
+        (&["--explore", "dfs", "--workers", "0"], "from 1 to"),
+        (&["--explore", "dfs", "--search", "dfs"], "--search"),
         (&["--explore", "pct", "--bound", "1"], "has no bound"),
         (&["--explore", "optimal", "--seed", "1"], "has no seed"),
         (&["--explore", "random", "--depth", "1"], "has no depth"),

@@ -25,10 +25,12 @@
 
 mod accesses;
 mod examine;
+mod findings;
 mod foreseen;
 mod names;
 mod schedule;
 mod stepper;
+mod worker;
 
 pub use examine::{Examination, Progress, Settings, examine, examine_with_progress};
 
@@ -40,6 +42,7 @@ use raddle_explore::{BlockedThread, End, Fault, Place, System};
 use crate::execution::{Diverged, Execution, Move, Status, Step, ThreadId};
 use crate::trace::{Cut, Trace};
 use foreseen::Foreseen;
+use names::Names;
 use stepper::{Node, Stepper, thread_id};
 
 /// Why an exploration can not go on.
@@ -91,7 +94,12 @@ impl<S: System> Stepwise<S> {
     /// The executions of a system, of at most that many steps. With `invariants`, those are
     /// evaluated in every state, and writes to what they look at are ordered.
     pub fn new(system: S, max_length: usize, invariants: bool) -> Self {
-        let mut stepper = Stepper::new(system, invariants);
+        Self::with_names(system, Names::default(), max_length, invariants)
+    }
+
+    /// The same, where others give the same names.
+    fn with_names(system: S, names: Names, max_length: usize, invariants: bool) -> Self {
+        let mut stepper = Stepper::new(system, names, invariants);
         let initial = stepper.initial();
         let mut execution = Self {
             stepper,
@@ -117,11 +125,6 @@ impl<S: System> Stepwise<S> {
     #[must_use]
     pub fn steps(&self) -> u64 {
         self.steps
-    }
-
-    /// Gives back the system.
-    pub fn into_system(self) -> S {
-        self.stepper.system
     }
 
     fn system(&mut self) -> &mut S {

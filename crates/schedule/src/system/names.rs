@@ -1,22 +1,39 @@
 //! Names that do not depend on the schedule.
 
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
 use hashbrown::HashMap;
 use raddle_explore::System;
 use rapidhash::fast::RandomState;
 
 use crate::execution::{Location, ThreadId};
 
-/// Numbers for threads and locations, the same in all executions.
+/// Numbers for threads and locations, the same in all executions, whoever of several workers runs them: a clone gives
+/// the same numbers.
 ///
 /// A system numbers threads as they come. Here a thread is known by its parent and by how many
 /// children that had before, and what a thread has made by its maker: neither depends
 /// on what other threads did meanwhile.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Names {
-    /// Who started a thread; nobody did start those that are there from the beginning.
+    /// Who started a thread, as far as this worker knows; nobody did start those that are there from the beginning.
     parents: Vec<Option<ThreadId>>,
+    /// What this worker has asked for, so that it need not ask again.
+    known: Numbers,
+    all: Arc<Mutex<All>>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Numbers {
     children: HashMap<(ThreadId, u32), ThreadId, RandomState>,
     locations: HashMap<Named, Location, RandomState>,
+}
+
+/// What all workers have asked for.
+#[derive(Debug, Default)]
+struct All {
+    threads: usize,
+    numbers: Numbers,
 }
 
 /// What a location is known by.
@@ -35,9 +52,10 @@ enum Named {
 impl Names {
     /// Makes sure that the threads of the beginning have numbers: those below this one.
     pub(super) fn begin(&mut self, threads: usize) {
-        if self.parents.len() < threads {
-            self.parents.resize(threads, None);
-        }
+        let mut all = lock(&self.all);
+        all.threads = all.threads.max(threads);
+        let known = self.parents.len();
+        self.parents.resize(known.max(threads), None);
     }
 
     /// The thread that `parent` starts next, in a state with these threads.
@@ -45,12 +63,16 @@ impl Names {
         let siblings = threads
             .iter()
             .filter(|thread| self.parents[thread.index()] == Some(parent));
-        let elder = small(siblings.count());
-        let new = ThreadId(small(self.parents.len()));
-        let child = *self.children.entry((parent, elder)).or_insert(new);
-        if child == new {
-            self.parents.push(Some(parent));
+        let name = (parent, small(siblings.count()));
+        if let Some(&child) = self.known.children.get(&name) {
+            return child;
         }
+        let child = lock(&self.all).child(name);
+        self.known.children.insert(name, child);
+        if self.parents.len() <= child.index() {
+            self.parents.resize(child.index() + 1, None);
+        }
+        self.parents[child.index()] = Some(parent);
         child
     }
 
@@ -78,9 +100,32 @@ impl Names {
     }
 
     fn number(&mut self, named: Named) -> Location {
-        let new = Location(small(self.locations.len()));
-        *self.locations.entry(named).or_insert(new)
+        let all = &self.all;
+        let locations = &mut self.known.locations;
+        *locations
+            .entry(named)
+            .or_insert_with(|| lock(all).location(named))
     }
+}
+
+impl All {
+    fn child(&mut self, name: (ThreadId, u32)) -> ThreadId {
+        let threads = &mut self.threads;
+        *self.numbers.children.entry(name).or_insert_with(|| {
+            *threads += 1;
+            ThreadId(small(*threads - 1))
+        })
+    }
+
+    fn location(&mut self, named: Named) -> Location {
+        let locations = &mut self.numbers.locations;
+        let new = Location(small(locations.len()));
+        *locations.entry(named).or_insert(new)
+    }
+}
+
+fn lock(all: &Mutex<All>) -> MutexGuard<'_, All> {
+    all.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn small(number: usize) -> u32 {

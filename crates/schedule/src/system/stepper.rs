@@ -61,10 +61,10 @@ pub(super) struct Stepper<S: System> {
 }
 
 impl<S: System> Stepper<S> {
-    pub(super) fn new(system: S, invariants: bool) -> Self {
+    pub(super) fn new(system: S, names: Names, invariants: bool) -> Self {
         Self {
             system,
-            names: Names::default(),
+            names,
             invariants,
             probe: raddle_explore::Step::default(),
         }

@@ -184,6 +184,7 @@ pub(super) fn explore(
         max_executions: max_executions(args, &exploration),
         deadline: runner.deadline(),
         cancel: Some(Arc::clone(&runner.cancel)),
+        workers: args.workers.unwrap_or(1),
     };
     let mut machine = runner.machine();
     let run = Run {

@@ -1,0 +1,235 @@
+//! What an exploration has found so far.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use hashbrown::HashSet;
+use raddle_explore::{BlockedThread, Cause, End, FaultKind, Place, Property, System, Violation};
+use rapidhash::fast::RandomState;
+
+use super::examine::{Examination, Progress, Settings};
+use super::schedule::{canonical_position, canonical_schedule};
+use super::{Stepwise, Stop};
+use crate::class::ClassHash;
+use crate::explorer::Coverage;
+
+/// What makes two violations the same one.
+#[derive(Debug, PartialEq, Eq, Hash)]
+enum Key {
+    Fault(Property, Place),
+    /// The names of the blocked threads and where they are, in order.
+    Deadlock(Vec<(u64, Place)>),
+}
+
+const BETWEEN_REPORTS: Duration = Duration::from_millis(100);
+
+/// What all workers have found.
+pub(super) struct Findings<'a, S> {
+    settings: &'a Settings,
+    /// What the systems of the workers are copies of.
+    pub(super) system: &'a mut S,
+    started: Instant,
+    last_report: Instant,
+    on_progress: &'a mut (dyn FnMut(&Progress) + Send),
+    known: HashSet<Key, RandomState>,
+    classes: HashSet<ClassHash, RandomState>,
+    /// An execution that was larger than can be kept does not end the exploration, but what it claims.
+    capacity: Option<Stop>,
+    examination: Examination,
+}
+
+pub(super) fn lock<'m, 'a, S>(
+    findings: &'m Mutex<Findings<'a, S>>,
+) -> MutexGuard<'m, Findings<'a, S>> {
+    findings.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<'a, S: System> Findings<'a, S> {
+    pub(super) fn new(
+        system: &'a mut S,
+        settings: &'a Settings,
+        on_progress: &'a mut (dyn FnMut(&Progress) + Send),
+    ) -> Self {
+        let now = Instant::now();
+        Self {
+            settings,
+            system,
+            started: now,
+            last_report: now,
+            on_progress,
+            known: HashSet::default(),
+            classes: HashSet::default(),
+            capacity: None,
+            examination: Examination {
+                coverage: Coverage::Some,
+                stop: None,
+                violations: Vec::new(),
+                executions: 0,
+                classes: 0,
+                steps: 0,
+                longest: 0,
+                terminated: 0,
+                cut: 0,
+                deadlocked: 0,
+                failed: 0,
+                within_bounds: Vec::new(),
+            },
+        }
+    }
+
+    /// What came of it, the explorer having covered that much.
+    pub(super) fn into_examination(self, coverage: Coverage) -> Examination {
+        let mut examination = self.examination;
+        examination.coverage = match (coverage, examination.finished_bound()) {
+            (Coverage::Some, Some(bound)) => Coverage::UpToBound(bound),
+            _ => coverage,
+        };
+        examination.stop = examination.stop.or(self.capacity);
+        examination.classes = self.classes.len() as u64;
+        examination
+    }
+
+    /// Whether no more executions are wanted.
+    pub(super) fn are_enough(&self) -> bool {
+        self.are_as_many_as_allowed()
+            || (!self.examination.violations.is_empty() && !self.settings.all)
+    }
+
+    pub(super) fn are_as_many_as_allowed(&self) -> bool {
+        let most = self.settings.max_executions;
+        most.is_some_and(|most| self.examination.executions >= most)
+    }
+
+    /// Tells how it is coming along, if that is due. Returns why to give up, if there is a reason.
+    pub(super) fn look_around(&mut self, now: Instant) -> Option<Stop> {
+        if now - self.last_report >= BETWEEN_REPORTS {
+            self.last_report = now;
+            (self.on_progress)(&Progress {
+                executions: self.examination.executions,
+                classes: self.classes.len() as u64,
+                longest: self.examination.longest,
+                bound: self.examination.finished_bound(),
+                elapsed: now - self.started,
+            });
+        }
+        let settings = self.settings;
+        let cancelled = settings.cancel.as_ref();
+        if cancelled.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+            Some(Stop::Cancelled)
+        } else if settings.deadline.is_some_and(|end| now >= end) {
+            Some(Stop::Time)
+        } else {
+            None
+        }
+    }
+
+    /// All executions within the next bound were run.
+    pub(super) fn bound_reached(&mut self) {
+        let executions = self.examination.executions;
+        self.examination.within_bounds.push(executions);
+    }
+
+    /// Takes note of an execution that has ended.
+    pub(super) fn add(&mut self, execution: &mut Stepwise<S>, length: usize, class: ClassHash) {
+        self.examination.executions += 1;
+        self.examination.longest = self.examination.longest.max(length);
+        self.classes.insert(class);
+        self.look_at_steps(execution, length);
+        self.look_at_end(execution, length);
+    }
+
+    /// A worker is done: takes over what it has collected on the way.
+    pub(super) fn absorb(&mut self, execution: &mut Stepwise<S>) {
+        self.examination.steps += execution.steps();
+        let stop = execution.stop().get();
+        self.examination.stop = self.examination.stop.or(stop);
+        self.system.absorb(execution.system());
+    }
+
+    /// Takes note of what is wrong after that many steps, unless it is known.
+    fn record(
+        &mut self,
+        execution: &mut Stepwise<S>,
+        key: Key,
+        steps: usize,
+        cause: impl FnOnce(&mut S, &S::State, Option<raddle_explore::ThreadId>) -> Cause,
+    ) {
+        let more = self.settings.all || self.examination.violations.is_empty();
+        if !more || !self.known.insert(key) {
+            return;
+        }
+        let moves = execution.system_moves(steps);
+        let switches = moves.windows(2);
+        let switches = switches.filter(|pair| pair[0].thread != pair[1].thread);
+        let switches = switches.count();
+        let system = execution.system();
+        let (schedule, state) = canonical_schedule(system, moves.into_iter());
+        let last = schedule.last().map(|last| last.thread);
+        self.examination.violations.push(Violation {
+            cause: cause(system, &state, last),
+            schedule,
+            switches,
+        });
+    }
+
+    /// Takes note of what went wrong on the way.
+    fn look_at_steps(&mut self, execution: &mut Stepwise<S>, length: usize) {
+        for steps in 0..=length {
+            if let Some(fault) = execution.broken_invariant(steps).cloned() {
+                let key = Key::Fault(Property::Invariant, fault.place);
+                self.record(execution, key, steps, |_, _, _| Cause::Invariant { fault });
+            }
+            let Some(fault) = (steps < length).then(|| execution.fault(steps)).flatten() else {
+                continue;
+            };
+            let property = match fault.kind {
+                FaultKind::Assertion => Property::Assertion,
+                FaultKind::Runtime => Property::Runtime,
+                FaultKind::Invariant => Property::Invariant,
+                FaultKind::Discipline => Property::Discipline,
+                FaultKind::Capacity(what) => {
+                    self.capacity = Some(Stop::Capacity(what));
+                    continue;
+                }
+            };
+            if self.settings.properties.contains(property) {
+                let (key, fault) = (Key::Fault(property, fault.place), fault.clone());
+                self.record(execution, key, steps + 1, |_, _, last| Cause::Fault {
+                    thread: last.expect("a step was made"),
+                    fault,
+                });
+            }
+        }
+    }
+
+    fn look_at_end(&mut self, execution: &mut Stepwise<S>, length: usize) {
+        let mut blocked = Vec::new();
+        let end = execution.end(&mut blocked);
+        *match end {
+            End::Terminated => &mut self.examination.terminated,
+            End::Cut => &mut self.examination.cut,
+            End::Deadlock => &mut self.examination.deadlocked,
+            End::Failed => &mut self.examination.failed,
+        } += 1;
+        if end != End::Deadlock || !self.settings.properties.contains(Property::Deadlock) {
+            return;
+        }
+        let mut names = execution.names_of(&blocked);
+        names.sort_unstable();
+        self.record(
+            execution,
+            Key::Deadlock(names),
+            length,
+            |system, state, _| {
+                let canonical = |waiting: BlockedThread| BlockedThread {
+                    thread: canonical_position(system, state, waiting.thread),
+                    ..waiting
+                };
+                Cause::Deadlock {
+                    blocked: blocked.into_iter().map(canonical).collect(),
+                }
+            },
+        );
+    }
+}

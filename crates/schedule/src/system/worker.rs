@@ -1,0 +1,133 @@
+//! One of the workers of an exploration: what it runs, and whom it tells.
+
+use std::cell::Cell;
+use std::ops::ControlFlow;
+use std::rc::Rc;
+use std::sync::Mutex;
+
+use raddle_explore::System;
+
+use super::findings::{Findings, lock};
+use super::{Stepwise, Stop};
+use crate::class::class_of;
+use crate::clock::Clock;
+use crate::execution::{Diverged, Execution, Move, Status, Step, ThreadId};
+use crate::explorer::Visitor;
+use crate::trace::{Cut, Trace};
+
+/// The executions of a worker. Explorers keep what a worker runs to themselves, so it hands in what it has collected when it is
+/// dropped.
+pub(super) struct Worker<'w, 'a, S: System> {
+    findings: &'w Mutex<Findings<'a, S>>,
+    execution: Stepwise<S>,
+}
+
+impl<'w, 'a, S: System> Worker<'w, 'a, S> {
+    pub(super) fn new(findings: &'w Mutex<Findings<'a, S>>, execution: Stepwise<S>) -> Self {
+        Self {
+            findings,
+            execution,
+        }
+    }
+}
+
+impl<S: System> Drop for Worker<'_, '_, S> {
+    fn drop(&mut self) {
+        lock(self.findings).absorb(&mut self.execution);
+    }
+}
+
+impl<S: System> Execution for Worker<'_, '_, S> {
+    fn restart(&mut self) {
+        self.execution.restart();
+    }
+
+    fn threads(&self) -> &[ThreadId] {
+        self.execution.threads()
+    }
+
+    fn location_count(&self) -> usize {
+        self.execution.location_count()
+    }
+
+    fn status(&self, thread: ThreadId) -> Status {
+        self.execution.status(thread)
+    }
+
+    fn alternatives(&self, thread: ThreadId) -> u32 {
+        self.execution.alternatives(thread)
+    }
+
+    fn step(&mut self, next: Move, step: &mut Step) -> Result<(), Diverged> {
+        self.execution.step(next, step)
+    }
+
+    fn foresee(
+        &mut self,
+        trace: &Trace,
+        cut: &Cut,
+        thread: ThreadId,
+        number: u32,
+        step: &mut Step,
+    ) -> bool {
+        self.execution.foresee(trace, cut, thread, number, step)
+    }
+}
+
+/// Looks at the executions of a worker.
+pub(super) struct Examiner<'w, 'a, S> {
+    findings: &'w Mutex<Findings<'a, S>>,
+    /// Why this worker does not go on. An explorer then stops the others too.
+    stop: Rc<Cell<Option<Stop>>>,
+    clock: Clock,
+}
+
+impl<'w, 'a, S: System> Examiner<'w, 'a, S> {
+    pub(super) fn new(findings: &'w Mutex<Findings<'a, S>>, execution: &Stepwise<S>) -> Self {
+        Self {
+            findings,
+            stop: execution.stop(),
+            clock: Clock::default(),
+        }
+    }
+}
+
+impl<S: System> Visitor<Worker<'_, '_, S>> for Examiner<'_, '_, S> {
+    fn ended(&mut self, worker: &mut Worker<'_, '_, S>, trace: &Trace) -> ControlFlow<()> {
+        if self.stop.get().is_some() {
+            // It may have ended only because there was no reason to go on.
+            return ControlFlow::Break(());
+        }
+        let class = class_of(trace);
+        let mut findings = lock(self.findings);
+        if findings.are_enough() {
+            // Another worker was first.
+            return ControlFlow::Break(());
+        }
+        findings.add(&mut worker.execution, trace.len(), class);
+        if findings.are_as_many_as_allowed() {
+            self.stop.set(Some(Stop::Executions));
+        }
+        match findings.are_enough() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    }
+
+    fn pulse(&mut self) -> ControlFlow<()> {
+        if let Some(now) = self.clock.tick()
+            && let Some(stop) = lock(self.findings).look_around(now)
+        {
+            self.stop.set(Some(stop));
+        }
+        match self.stop.get() {
+            Some(_) => ControlFlow::Break(()),
+            None => ControlFlow::Continue(()),
+        }
+    }
+
+    fn bound_reached(&mut self, _: u32) -> ControlFlow<()> {
+        lock(self.findings).bound_reached();
+        ControlFlow::Continue(())
+    }
+}
