@@ -61,7 +61,7 @@ pub(crate) fn explore(program: &mut Program, options: &Options) -> Result<Explor
 
 /// Runs a program by one schedule; where that ends, each thread moves as long as it can.
 pub(crate) fn replay(program: &mut Program, schedule: Vec<Move>, options: &Options) -> Explored {
-    Run::new(program, options).with(&Replay { schedule })
+    Run::new(program, options).again(schedule)
 }
 
 /// A program, and the limits of all that is done with it.
@@ -107,7 +107,15 @@ impl<'a> Run<'a> {
             return simpler;
         }
         self.executions -= 1;
-        self.with(&Replay { schedule: first })
+        self.again(first)
+    }
+
+    /// Runs one schedule.
+    fn again(&mut self, schedule: Vec<Move>) -> Explored {
+        self.program.replays(schedule.len());
+        let explored = self.with(&Replay { schedule });
+        self.program.replays(0);
+        explored
     }
 
     fn is_over(&self) -> bool {

@@ -99,6 +99,11 @@ pub(crate) struct Clocks {
 }
 
 impl Clocks {
+    /// Makes them known to be needed if others are.
+    pub(crate) fn know_as(&mut self, other: &Self) {
+        self.needed = other.needed;
+    }
+
     pub(crate) fn begin(&mut self) {
         self.active = self.needed;
         self.threads.clear();

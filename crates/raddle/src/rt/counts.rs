@@ -52,6 +52,11 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
+    /// Makes it know what others have learned.
+    pub(crate) fn know_as(&mut self, other: &Self) {
+        self.matter.clone_from(&other.matter);
+    }
+
     pub(crate) fn begin(&mut self) {
         self.entries.clear();
         self.raw.clear();

@@ -83,6 +83,11 @@ impl Fibers {
         }
     }
 
+    /// The same, without stacks.
+    pub(crate) fn empty(&self) -> Self {
+        Self::new(self.backend, self.stack_size)
+    }
+
     /// A fiber that, when it is resumed for the first time, tells `runtime` how to suspend
     /// the current thread, and then runs.
     pub(crate) fn start(&mut self, runtime: *const Runtime, run: impl FnOnce() + 'static) -> Fiber {

@@ -6,7 +6,7 @@ use super::Place;
 use super::effect::{Effect, Values, effect};
 use super::objects::Kind;
 use super::operation::Operation;
-use super::spin::{progresses, watch};
+use super::spin::progresses;
 use super::state::{Made, State};
 use super::thread::Announced;
 
@@ -25,9 +25,7 @@ impl State {
         debug_assert!(effect.enabled, "{operation:?} of {id:?} is blocked");
         add_watched(step, thread.watched(&announced), &self.objects);
         step.alternatives = effect.alternatives;
-        if in_vain {
-            self.touch_rest(step);
-        }
+        step.last_resort = in_vain && !self.someone_can_move();
         let choice = if choice < effect.alternatives {
             choice
         } else {
@@ -47,18 +45,6 @@ impl State {
         let runs_on = self.follow_up(id, &announced, choice, effect, step);
         self.clocks.tick(id);
         runs_on
-    }
-
-    /// Makes it a step that is only possible because no thread can make another one. Which of those that spin
-    /// goes on first matters: they all touch one location.
-    pub(super) fn touch_rest(&self, step: &mut Step) {
-        step.last_resort = true;
-        step.accesses.push(Access {
-            location: self.rest,
-            mode: Mode::Write,
-            before: 0,
-            after: 0,
-        });
     }
 
     /// Writes down what a step does, and does it.
@@ -91,17 +77,9 @@ impl State {
         for access in &step.accesses {
             self.objects.set(access.location, access.after);
         }
-        // Only what comes after a mark is ever looked at.
         let thread = &mut self.threads[id.index()];
-        if !thread.marks.is_empty() {
-            let touched = step.accesses.iter();
-            for access in touched.filter(|access| access.location != self.rest) {
-                let (location, left) = (access.location, access.after);
-                thread.touched.push((location, left));
-                if let Some(first) = thread.spin_next {
-                    watch(&mut thread.watches, first as usize, location, left);
-                }
-            }
+        if thread.spinning.has_begun() {
+            thread.note_step(announced, choice, effect.result, step, &self.objects);
         }
     }
 

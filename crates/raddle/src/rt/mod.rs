@@ -18,6 +18,7 @@ pub(crate) mod operation;
 mod overflow;
 mod panics;
 mod program;
+mod scout;
 mod spin;
 mod state;
 mod statics;
@@ -79,6 +80,9 @@ impl Runtime {
                     }
                     if !state.thread(current).dropping.is_empty() {
                         state.content_operates();
+                    }
+                    if state.thread(current).spinning.has_begun() {
+                        state.leave_loop(place);
                     }
                     let thread = state.thread_mut(current);
                     thread.announce(operation, place);

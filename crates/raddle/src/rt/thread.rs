@@ -9,6 +9,7 @@ use super::Place;
 use super::counts::Counted;
 use super::fiber::Suspender;
 use super::operation::Operation;
+use super::spin::Spinning;
 
 /// An operation that a thread made or is about to make.
 #[derive(Clone, Copy, Debug)]
@@ -19,18 +20,10 @@ pub(crate) struct Announced {
     /// first of these to the second, is another.
     pub(crate) spins: bool,
     pub(crate) watch: (u32, u32),
+    /// How often the thread has gone round in vain before.
+    pub(crate) round: u32,
     /// The step that woke or started the thread: who made it, and which number it had.
     pub(crate) woken_by: Option<(ThreadId, u32)>,
-}
-
-/// A place at which a thread said that it spins.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Mark {
-    pub(crate) place: Place,
-    /// How much the thread had touched then.
-    pub(crate) touched: usize,
-    /// Where the operation before it was.
-    pub(crate) last: Option<Place>,
 }
 
 /// What runs as a thread.
@@ -51,12 +44,14 @@ pub(crate) struct Thread {
     pub(crate) steps: u32,
     /// What its last operation gave.
     pub(crate) result: u64,
-    /// Every location it touched since its first mark, with the value it left.
-    pub(crate) touched: Vec<(Location, u64)>,
+    /// Where and how it spins.
+    pub(crate) spinning: Spinning,
     pub(crate) watches: Vec<(Location, u64)>,
-    pub(crate) marks: Vec<Mark>,
-    /// Whether its next operation spins, watching what was added to `watches`.
-    pub(crate) spin_next: Option<u32>,
+    /// Whether its next operation spins, watching what was added to `watches`, and how often it has gone
+    /// round in vain.
+    pub(crate) spin_next: Option<(u32, u32)>,
+    /// Whether it is going round in a loop: what it does under a lock that it gives back now is only looking.
+    pub(crate) polls: bool,
     /// Whether something was changed under the lock that it gives back.
     pub(crate) changed_under_lock: bool,
     pub(crate) children: u32,
@@ -106,10 +101,10 @@ impl Thread {
         self.announced.clear();
         self.steps = 0;
         self.result = 0;
-        self.touched.clear();
+        self.spinning.reset();
         self.watches.clear();
-        self.marks.clear();
         self.spin_next = None;
+        self.polls = false;
         self.changed_under_lock = false;
         self.children = 0;
         self.end = None;
@@ -142,19 +137,23 @@ impl Thread {
         let start = match &mut operation {
             // Who spins while it holds a lock keeps others from what it waits for; it waits after giving it back.
             Operation::Unlock { unused, .. } | Operation::WriteUnlock { unused, .. }
-                if self.spin_next.is_some() =>
+                if self.polls =>
             {
                 *unused = !self.changed_under_lock;
                 None
             }
             Operation::ReadUnlock { .. } => None,
-            _ => self.spin_next.take(),
+            _ => {
+                self.polls = false;
+                self.spin_next.take()
+            }
         };
         self.announced.push(Announced {
             operation,
             place,
             spins: start.is_some(),
-            watch: (start.unwrap_or(end), end),
+            watch: (start.map_or(end, |start| start.0), end),
+            round: start.map_or(0, |start| start.1),
             woken_by: None,
         });
     }
@@ -176,7 +175,7 @@ impl Thread {
 
 /// Names threads so that a thread has the same number in all executions: by its parent, and
 /// how many threads that had started before.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Names {
     /// The children of each thread.
     children: Vec<Vec<ThreadId>>,

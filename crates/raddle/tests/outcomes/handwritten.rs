@@ -165,9 +165,7 @@ fn who_drops_last_matters_to_a_destructor_with_thread_locals() {
     });
 }
 
-/// It is taken for one that waits until something changes: see `yield_now`.
 #[test]
-#[ignore = "is not found"]
 fn a_loop_with_a_limit_may_give_up_early() {
     // How often it looked in vain, and what it saw afterwards.
     let mut expected = vec![];
@@ -223,7 +221,6 @@ fn a_loop_that_ends_by_itself_ends() {
 
 /// As in spin locks that back off.
 #[test]
-#[ignore = "those that spin go on in every order, which takes too long"]
 fn a_loop_that_ends_by_itself_ends_although_another_one_does_not() {
     for spinner_first in [false, true] {
         gives([Ok(())], move || {
