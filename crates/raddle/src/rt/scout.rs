@@ -19,7 +19,9 @@ pub(super) struct Scout {
     /// The most rounds in vain that it made there.
     most: u32,
     /// After how many it left the loop for the first time.
-    first: Option<u32>,
+    first: u32,
+    /// Whether it left the loop.
+    left: bool,
     /// Whether it goes on in vain for ever.
     pub(super) waits: bool,
 }
@@ -31,7 +33,8 @@ impl Scout {
             mark: wanted.mark,
             is_there: false,
             most: 0,
-            first: None,
+            first: 0,
+            left: false,
             waits: false,
         }
     }
@@ -51,16 +54,19 @@ impl Scout {
     /// The thread does something else than to go round at its mark.
     pub(super) fn sees_it_leave(&mut self, mark: &Mark) {
         self.most = self.most.max(mark.rounds);
-        self.first.get_or_insert(mark.rounds);
+        self.left = true;
+        if !mark.left {
+            self.first = self.first.max(mark.rounds);
+        }
     }
 
     /// How many rounds in vain it is to be granted: all that it makes, if they come to an end; otherwise those until it does
     /// something else for the first time.
     pub(super) fn patience(&self) -> u32 {
-        match self.first {
-            Some(first) if self.waits => first,
-            Some(_) => self.most,
-            None => 0,
+        match (self.left, self.waits) {
+            (true, false) => self.most,
+            (true, true) => self.first,
+            (false, _) => 0,
         }
     }
 }

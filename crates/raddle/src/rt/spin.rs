@@ -4,7 +4,8 @@
 //! go round any number of times. So a thread says where it spins (`yield_now`, `spin_loop`, `sleep`): it leaves a *mark*.
 //! When it comes to the same mark after the same operation again, it has gone round. If all that it found on the way was as it had
 //! left it, it did so *in vain*: going round again is pointless as long as nothing of that changes. So its next operation
-//! waits until something does.
+//! waits until something does. (If something has changed between two operations of the round, the next round may go another
+//! way; it does not wait.)
 //!
 //! That is exact for loops that wait for something and do nothing else. A loop may also count its rounds and *leave by
 //! itself*: it tries a few times, then it parks. How many rounds in vain such a loop makes is its *patience*, known for each
@@ -60,6 +61,9 @@ pub(crate) struct Spinning {
     touched: Vec<Touched>,
     /// How often it found that another thread has done something.
     changes: u32,
+    /// It found, after having touched so much, that something has changed since it touched it: what it did in between
+    /// would go another way now.
+    torn: usize,
     /// How often something that is up to the explorer went otherwise than by default.
     chances: u32,
     /// How many operations it had announced when it came to its last mark, and how often it has come to marks
@@ -86,6 +90,8 @@ pub(super) struct Mark {
     pub(super) number: usize,
     /// How often the thread has gone round in vain, since it found a change.
     pub(super) rounds: u32,
+    /// Whether something has changed in the midst of its last round, so that another one would go another way.
+    torn: bool,
     /// Whether it has left by itself since then.
     pub(super) left: bool,
     /// The operations of the last round, by their numbers.
@@ -194,6 +200,7 @@ impl Spinning {
         self.latest = 0;
         self.touched.clear();
         self.changes = 0;
+        self.torn = 0;
         self.chances = 0;
         self.marked_at = usize::MAX;
         self.delays = 0;
@@ -224,6 +231,7 @@ impl Spinning {
                 last,
                 number: new(),
                 rounds: 0,
+                torn: false,
                 left: false,
                 round: (operations, operations),
                 touched: (touched, touched),
@@ -235,11 +243,12 @@ impl Spinning {
         self.latest = index;
         let mark = &mut self.marks[index];
         let repeats = mark.repeats(announced);
+        mark.torn = self.torn > mark.touched.1;
         if mark.changes == self.changes {
             mark.rounds += 1;
         } else {
             // It has gone round once with what is there now, or has come into the loop anew.
-            mark.rounds = u32::from(repeats);
+            mark.rounds = u32::from(repeats && !mark.torn);
             mark.left = false;
             mark.touched.0 = mark.touched.1;
         }
@@ -296,7 +305,7 @@ impl State {
             return;
         }
         let patience = self.loops.patience[mark.number];
-        if patience.rounds > 0 && mark.rounds <= patience.rounds {
+        if mark.torn || (patience.rounds > 0 && mark.rounds <= patience.rounds) {
             return;
         }
         let is_wanted = || self.loops.wanted.iter().any(|w| w.mark == mark.number);
@@ -336,7 +345,7 @@ impl State {
             return;
         };
         let changed = mark.changes != spinning.changes || mark.chances != spinning.chances;
-        if changed || mark.left || mark.rounds == 0 || mark.expects(announced, place) {
+        if changed || mark.rounds == 0 || mark.expects(announced, place) {
             return;
         }
         if let (true, Some(scout)) = (scout.is_some(), &mut self.loops.scout) {
@@ -344,12 +353,10 @@ impl State {
         }
         // So it does at the other marks of the loop.
         let since = mark.round.0;
-        for mark in spinning
-            .marks
-            .iter_mut()
-            .filter(|mark| mark.round.1 >= since)
-        {
-            mark.left = true;
+        for mark in &mut spinning.marks {
+            if mark.round.1 < since || std::mem::replace(&mut mark.left, true) {
+                continue;
+            }
             if scout.is_none() {
                 self.learned |= self.loops.raise(mark.number, mark.rounds);
             }
@@ -424,14 +431,15 @@ impl Thread {
     ) {
         let spinning = &mut self.spinning;
         spinning.chances += u32::from(choice > 0);
-        // These are only possible because somebody else has done something.
-        let mut changed = announced.woken_by.is_some();
-        changed |= match announced.operation {
-            Operation::Park { .. } | Operation::Join { .. } | Operation::JoinAll { .. } => true,
+        // These are only possible because somebody else has done something, and not again for the same reason.
+        let mut changed = match announced.operation {
+            Operation::Park { .. } | Operation::Taken { .. } => true,
             Operation::Receive { .. } => result == channel::OK,
-            Operation::Taken { .. } | Operation::OnceWait { .. } => true,
-            _ => false,
+            _ => announced.woken_by.is_some(),
         };
+        if changed {
+            spinning.torn = spinning.touched.len() + 1;
+        }
         for access in &step.accesses {
             let (location, left) = (access.location, access.after);
             let ignored = match objects.kind(location) {
@@ -439,13 +447,16 @@ impl Thread {
                 _ => 0,
             };
             let shared = access.mode == Mode::Shared && ignored == 0;
-            let before = spinning
-                .touched
-                .iter()
-                .rfind(|known| known.location == location);
-            changed |= before.is_some_and(|before| {
-                !shared && !before.shared && (before.left ^ access.before) & !ignored != 0
-            });
+            let mut touched = spinning.touched.iter();
+            if let Some(index) = touched.rposition(|known| known.location == location)
+                && let before = spinning.touched[index]
+                && !shared
+                && !before.shared
+                && (before.left ^ access.before) & !ignored != 0
+            {
+                changed = true;
+                spinning.torn = spinning.torn.max(index + 1);
+            }
             spinning.touched.push(Touched {
                 location,
                 left,

@@ -18,6 +18,8 @@ pub(crate) enum Op {
     Update(usize),
     /// Spins until it has the value.
     Await(usize, i64),
+    /// Looks for the value at most so many times: how often in vain.
+    Poll(usize, i64, u32),
     Choose(usize),
 
     Lock(usize),
