@@ -139,8 +139,8 @@ impl Checker {
         self
     }
 
-    /// How often a thread may be woken by a condition variable for no reason, in one execution. Once, unless
-    /// this says otherwise.
+    /// How often a thread that waits for a condition variable, or is parked, may be woken for no reason, in one execution. Once,
+    /// unless this says otherwise.
     pub fn spurious_wakeups(mut self, most: u32) -> Self {
         self.options.spurious_wakeups = most;
         self

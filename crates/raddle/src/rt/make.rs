@@ -4,6 +4,7 @@ use raddle_schedule::{Access, Location, Mode, Step, ThreadId};
 
 use super::Place;
 use super::effect::{Effect, Values, effect};
+use super::nested::Nested;
 use super::objects::Kind;
 use super::operation::Operation;
 use super::spin::progresses;
@@ -62,6 +63,7 @@ impl State {
             place: announced.place,
             choice,
             result: effect.result,
+            last_resort: step.last_resort,
             first_access: self.accesses.len(),
         });
         self.accesses.extend_from_slice(&step.accesses);
@@ -101,6 +103,16 @@ impl State {
             | Operation::WriteLock { .. }
             | Operation::TryWriteLock { .. } => {
                 if let (1, Some(lock)) = (effect.result, announced.operation.locks()) {
+                    let mut held = self.thread(id).held.iter();
+                    if let Operation::ReadLock { .. } = announced.operation
+                        && let Some(&(_, before)) = held.find(|held| held.0 == lock)
+                    {
+                        self.nested.push(Nested {
+                            lock,
+                            before,
+                            step: self.made.len() - 1,
+                        });
+                    }
                     self.thread_mut(id).remember_lock(lock, place);
                 }
             }

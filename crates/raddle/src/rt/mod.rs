@@ -12,6 +12,7 @@ mod failure;
 mod fiber;
 mod foresee;
 mod make;
+mod nested;
 mod objects;
 pub(crate) mod operation;
 #[cfg(unix)]

@@ -6,6 +6,7 @@ use super::clocks::{Clocks, Need};
 use super::counts::Counts;
 use super::effect::{Values, enabled};
 use super::failure::Failure;
+use super::nested::Nested;
 use super::objects::{Channel, Id, Kind, Known, Objects};
 use super::operation::Operation;
 use super::panics::Panic;
@@ -33,6 +34,8 @@ pub(crate) struct Made {
     pub(crate) place: Place,
     pub(crate) choice: u32,
     pub(crate) result: u64,
+    /// Whether it was only possible because no thread could make another one.
+    pub(crate) last_resort: bool,
     /// Where its accesses begin.
     pub(crate) first_access: usize,
 }
@@ -49,6 +52,7 @@ pub(crate) struct State {
     /// Who sleeps where, by thread.
     pub(super) sleepers: Vec<(Location, ThreadId)>,
     pub(crate) made: Vec<Made>,
+    pub(super) nested: Vec<Nested>,
     pub(crate) accesses: Vec<Access>,
     pub(crate) panics: Vec<Panic>,
     pub(crate) failure: Option<Failure>,
@@ -131,6 +135,7 @@ impl State {
             started: Vec::new(),
             sleepers: Vec::new(),
             made: Vec::with_capacity(MANY),
+            nested: Vec::new(),
             accesses: Vec::with_capacity(MANY),
             panics: Vec::new(),
             failure: None,
@@ -173,6 +178,7 @@ impl State {
         self.started.clear();
         self.sleepers.clear();
         self.made.clear();
+        self.nested.clear();
         self.accesses.clear();
         self.panics.clear();
         self.failure = None;

@@ -382,6 +382,12 @@ impl Mover<'_> {
                 if self.thread().token {
                     self.go(|state| state.threads[me].token = false);
                 }
+                if self.thread().spurious < self.program.spurious {
+                    let mut state = state.clone();
+                    state.threads[me].spurious += 1;
+                    state.threads[me].pc += 1;
+                    self.unlikely.push(state);
+                }
             }
             Op::ParkTimeout => self.go(|state| state.threads[me].token = false),
             Op::Unpark(t) => self.go(|state| state.threads[t].token = true),
