@@ -8,7 +8,7 @@ use raddle_schedule::Coverage;
 
 use crate::explore::{self, Explored};
 use crate::options::Options;
-use crate::rt::{Backend, Failure, Program};
+use crate::rt::{Backend, Failure, Place, Program, here};
 use crate::{print, report_file};
 
 /// Runs a closure under every schedule that matters.
@@ -210,6 +210,7 @@ impl Checker {
             crate::rt::try_current().is_none(),
             "raddle: a check cannot be made inside of another one"
         );
+        let place = here();
         let options = self.options.overridden(|name| std::env::var(name).ok());
         let options = options.unwrap_or_else(|error| panic!("raddle: {error}"));
         let body = Arc::new(body);
@@ -217,15 +218,20 @@ impl Checker {
             // A thread of an earlier check was left behind in the middle of a panic, which is counted for this real
             // thread as long as that lives; or this is a destructor.
             return std::thread::scope(|scope| {
-                let checked = scope.spawn(|| Self::run_with(body, &options)).join();
+                let checked = scope.spawn(|| Self::run_with(body, &options, place)).join();
                 checked.unwrap_or_else(|payload| std::panic::resume_unwind(payload))
             });
         }
-        Self::run_with(body, &options)
+        Self::run_with(body, &options, place)
     }
 
-    fn run_with(body: Arc<dyn Fn() + Send + Sync>, options: &Options) -> Result<Report, Failed> {
+    fn run_with(
+        body: Arc<dyn Fn() + Send + Sync>,
+        options: &Options,
+        place: Place,
+    ) -> Result<Report, Failed> {
         let mut program = Program::new(body, options);
+        program.checked_at(place);
         let explored = match &options.replay {
             Some(schedule) => {
                 let moves = print::parse_schedule(schedule);

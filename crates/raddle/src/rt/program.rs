@@ -110,6 +110,11 @@ impl Program {
         learned
     }
 
+    /// Says where the check stands.
+    pub(crate) fn checked_at(&mut self, place: Place) {
+        self.runtime.state.borrow_mut().origin = place;
+    }
+
     /// From now on, the first steps of executions are given, this many: threads that spun may have to go on where
     /// it is not known that they do not wait.
     pub(crate) fn replays(&mut self, steps: usize) {
@@ -240,13 +245,19 @@ impl Program {
 
     fn start(&mut self, id: ThreadId) -> Fiber {
         let runtime = &raw const *self.runtime;
-        let body = self.runtime.state.borrow_mut().thread_mut(id).body.take();
+        let (body, stack_size) = {
+            let mut state = self.runtime.state.borrow_mut();
+            let thread = state.thread_mut(id);
+            (thread.body.take(), thread.stack_size)
+        };
         match body {
-            Some(body) => self.pool.start(runtime, move || run_thread(body)),
+            Some(body) => self
+                .pool
+                .start(runtime, stack_size, move || run_thread(body)),
             None => {
                 let main = self.body.clone();
-                self.pool
-                    .start(runtime, move || run_thread(move || run_main(&*main)))
+                let main = move || run_thread(move || run_main(&*main));
+                self.pool.start(runtime, stack_size, main)
             }
         }
     }

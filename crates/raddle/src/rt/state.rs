@@ -69,6 +69,8 @@ pub(crate) struct State {
     pub(crate) corrected: Option<(Location, u64)>,
 
     names: Names,
+    /// Where the check stands.
+    pub(crate) origin: Place,
     pub(crate) settings: Settings,
     /// The first operation with a weaker ordering than sequential consistency.
     pub(crate) weak_ordering: Option<Place>,
@@ -147,6 +149,7 @@ impl State {
             loops: Loops::default(),
             corrected: None,
             names: Names::default(),
+            origin: here(),
             settings,
             weak_ordering: None,
             learned: false,
@@ -158,6 +161,7 @@ impl State {
     pub(crate) fn apprentice(&self) -> Self {
         let mut state = Self::new(self.settings);
         state.names = self.names.clone();
+        state.origin = self.origin;
         state.counts.know_as(&self.counts);
         state.clocks.know_as(&self.clocks);
         state.loops = self.loops.clone();
@@ -189,7 +193,7 @@ impl State {
         self.counts.begin();
         self.loops.begin();
         self.prepare(ThreadId::MAIN);
-        self.start(ThreadId::MAIN, here(), None);
+        self.start(ThreadId::MAIN, self.origin, None);
     }
 
     pub(crate) fn thread(&self, id: ThreadId) -> &Thread {

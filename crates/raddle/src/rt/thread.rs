@@ -60,6 +60,8 @@ pub(crate) struct Thread {
     /// Its token for parking.
     pub(crate) token: Option<Location>,
     pub(crate) body: Option<Body>,
+    /// How large its stack is at least.
+    pub(crate) stack_size: usize,
     pub(crate) suspender: Option<Suspender>,
     /// The addresses below its stack that nobody may touch.
     pub(crate) guard: std::ops::Range<usize>,
@@ -109,6 +111,7 @@ impl Thread {
         self.children = 0;
         self.end = None;
         self.token = None;
+        self.stack_size = 0;
         self.suspender = None;
         self.guard = 0..0;
         self.held.clear();

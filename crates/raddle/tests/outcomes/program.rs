@@ -167,6 +167,11 @@ impl Program {
         uses.next().is_some()
     }
 
+    /// Whether there are loops that give up.
+    pub(crate) fn gives_up(&self) -> bool {
+        self.who(|op| matches!(op, Op::Poll(..))).next().is_some()
+    }
+
     /// Whether classes may be run more than once: there are executions that are given up, because something takes for
     /// ever that was not to take too long; or objects whose numbers depend on the schedule.
     pub(crate) fn may_be_redundant(&self) -> bool {
