@@ -91,7 +91,7 @@ impl State {
             && thread
                 .watched(announced)
                 .iter()
-                .all(|&(location, seen)| values.value(location) == seen);
+                .all(|watch| watch.is_left_at(values.value(watch.location)));
         if !awake || !enabled(&announced.operation, values) {
             Ability::None
         } else if in_vain {

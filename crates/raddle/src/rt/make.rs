@@ -7,7 +7,7 @@ use super::effect::{Effect, Values, effect};
 use super::nested::Nested;
 use super::objects::Kind;
 use super::operation::Operation;
-use super::spin::progresses;
+use super::spin::{Watch, progresses};
 use super::state::{Made, State};
 use super::thread::Announced;
 
@@ -197,8 +197,8 @@ impl State {
 }
 
 /// A step of a spinning thread has looked at what the thread watches, to see that it has changed.
-pub(crate) fn add_watched(step: &mut Step, watched: &[(Location, u64)], values: &impl Values) {
-    for &(location, _) in watched {
+pub(crate) fn add_watched(step: &mut Step, watched: &[Watch], values: &impl Values) {
+    for &Watch { location, .. } in watched {
         if step
             .accesses
             .iter()

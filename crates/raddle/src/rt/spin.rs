@@ -79,6 +79,8 @@ struct Touched {
     left: u64,
     /// It was changed in a way that commutes: what was left depends on others, too.
     shared: bool,
+    /// The part of the value that does not matter to the thread.
+    ignored: u64,
 }
 
 /// A place at which a thread said that it spins, after an operation at a certain place.
@@ -318,7 +320,7 @@ impl State {
         }
         let first = thread.watches.len();
         for touched in &thread.spinning.touched[mark.touched.0..] {
-            watch(&mut thread.watches, first, touched.location, touched.left);
+            watch(&mut thread.watches, first, touched);
         }
         let first = u32::try_from(first).expect("too many watched locations");
         thread.spin_next = Some((first, mark.rounds));
@@ -457,13 +459,20 @@ impl Thread {
                 changed = true;
                 spinning.torn = spinning.torn.max(index + 1);
             }
-            spinning.touched.push(Touched {
+            // Who only reads what a lock protects does not mind other readers.
+            let touched = Touched {
                 location,
                 left,
                 shared,
-            });
+                ignored: if access.mode == Mode::Shared {
+                    ignored
+                } else {
+                    0
+                },
+            };
+            spinning.touched.push(touched);
             if let Some((first, _)) = self.spin_next {
-                watch(&mut self.watches, first as usize, location, left);
+                watch(&mut self.watches, first as usize, &touched);
             }
         }
         spinning.changes += u32::from(changed);
@@ -479,12 +488,33 @@ fn same(one: Option<Place>, other: Option<Place>) -> bool {
 }
 
 /// Adds to the watched locations from `first` on; the value left last is what counts.
-fn watch(watches: &mut Vec<(Location, u64)>, first: usize, location: Location, left: u64) {
-    match watches[first..]
-        .iter_mut()
-        .find(|known| known.0 == location)
-    {
-        Some(known) => known.1 = left,
-        None => watches.push((location, left)),
+fn watch(watches: &mut Vec<Watch>, first: usize, touched: &Touched) {
+    let location = touched.location;
+    let known = watches[first..].iter_mut();
+    match known.into_iter().find(|known| known.location == location) {
+        Some(known) => {
+            known.left = touched.left;
+            known.ignored &= touched.ignored;
+        }
+        None => watches.push(Watch {
+            location,
+            left: touched.left,
+            ignored: touched.ignored,
+        }),
+    }
+}
+
+/// A location that a thread waits for a change of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Watch {
+    pub(crate) location: Location,
+    left: u64,
+    ignored: u64,
+}
+
+impl Watch {
+    /// Whether a value is not another one.
+    pub(super) fn is_left_at(&self, value: u64) -> bool {
+        (value ^ self.left) & !self.ignored == 0
     }
 }

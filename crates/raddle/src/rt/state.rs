@@ -354,7 +354,7 @@ impl State {
             && thread
                 .watched(next)
                 .iter()
-                .all(|&(at, seen)| self.objects.value(at) == seen)
+                .all(|watch| watch.is_left_at(self.objects.value(watch.location)))
     }
 
     /// Whether a thread can make its next step.

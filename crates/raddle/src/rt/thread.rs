@@ -9,7 +9,7 @@ use super::Place;
 use super::counts::Counted;
 use super::fiber::Suspender;
 use super::operation::Operation;
-use super::spin::Spinning;
+use super::spin::{Spinning, Watch};
 
 /// An operation that a thread made or is about to make.
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +46,7 @@ pub(crate) struct Thread {
     pub(crate) result: u64,
     /// Where and how it spins.
     pub(crate) spinning: Spinning,
-    pub(crate) watches: Vec<(Location, u64)>,
+    pub(crate) watches: Vec<Watch>,
     /// Whether its next operation spins, watching what was added to `watches`, and how often it has gone
     /// round in vain.
     pub(crate) spin_next: Option<(u32, u32)>,
@@ -161,7 +161,7 @@ impl Thread {
         });
     }
 
-    pub(crate) fn watched(&self, announced: &Announced) -> &[(Location, u64)] {
+    pub(crate) fn watched(&self, announced: &Announced) -> &[Watch] {
         &self.watches[announced.watch.0 as usize..announced.watch.1 as usize]
     }
 

@@ -299,6 +299,45 @@ fn a_loop_in_a_loop_gives_up_at_any_time() {
     });
 }
 
+/// Who looks under a lock, and how often.
+fn polls_under_a_lock(
+    look: impl Fn(&(Mutex<u32>, RwLock<u32>)) -> bool + Copy + Send + Sync + 'static,
+    limit: Option<u32>,
+) -> (bool, bool) {
+    let shared = Arc::new((Mutex::new(0), RwLock::new(0)));
+    let pollers = [0, 1].map(|_| {
+        let shared = shared.clone();
+        thread::spawn(move || {
+            let mut rounds = 0;
+            while limit.is_none_or(|limit| rounds < limit) {
+                if look(&shared) {
+                    return true;
+                }
+                rounds += 1;
+                thread::yield_now();
+            }
+            false
+        })
+    });
+    *shared.0.lock().unwrap() = 1;
+    *shared.1.write().unwrap() = 1;
+    let [one, two] = pollers.map(|poller| poller.join().unwrap());
+    (one, two)
+}
+
+#[test]
+fn polling_under_locks_ends_or_gives_up() {
+    let mutex = |shared: &(Mutex<u32>, RwLock<u32>)| *shared.0.lock().unwrap() == 1;
+    let reading = |shared: &(Mutex<u32>, RwLock<u32>)| *shared.1.read().unwrap() == 1;
+    gives([Ok((true, true))], move || polls_under_a_lock(mutex, None));
+    gives([Ok((true, true))], move || {
+        polls_under_a_lock(reading, None)
+    });
+    let any = [(false, false), (false, true), (true, false), (true, true)].map(Ok);
+    gives(any, move || polls_under_a_lock(mutex, Some(2)));
+    gives(any, move || polls_under_a_lock(reading, Some(2)));
+}
+
 #[test]
 fn once_and_lazy() {
     gives([Ok((0, 7)), Ok((1, 7))], || {
