@@ -26,6 +26,7 @@
 //! });
 //! ```
 
+use std::cmp::Ordering;
 use std::fmt;
 
 pub use std::cell::{BorrowError, BorrowMutError, OnceCell, Ref, RefCell, RefMut};
@@ -244,7 +245,24 @@ impl<T: Copy + fmt::Debug> fmt::Debug for Cell<T> {
 }
 
 impl<T: Copy + PartialEq> PartialEq for Cell<T> {
+    #[track_caller]
     fn eq(&self, other: &Self) -> bool {
         self.get() == other.get()
+    }
+}
+
+impl<T: Copy + Eq> Eq for Cell<T> {}
+
+impl<T: Copy + PartialOrd> PartialOrd for Cell<T> {
+    #[track_caller]
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        self.get().partial_cmp(&other.get())
+    }
+}
+
+impl<T: Copy + Ord> Ord for Cell<T> {
+    #[track_caller]
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.get().cmp(&other.get())
     }
 }

@@ -9,7 +9,7 @@ use raddle_schedule::Coverage;
 
 use crate::explore::{self, Explored};
 use crate::options::Options;
-use crate::rt::{Backend, Failure, Program};
+use crate::rt::{Backend, Failure, Place, Program, here};
 use crate::{print, report_file};
 
 /// Runs a closure under every schedule that matters.
@@ -156,8 +156,8 @@ impl Checker {
         self
     }
 
-    /// How often a thread may be woken by a condition variable for no reason, in one execution. Once, unless
-    /// this says otherwise.
+    /// How often a thread that waits for a condition variable, or is parked, may be woken for no reason, in one execution. Once,
+    /// unless this says otherwise.
     pub fn spurious_wakeups(mut self, most: u32) -> Self {
         self.options.spurious_wakeups = most;
         self
@@ -233,6 +233,7 @@ impl Checker {
             crate::rt::try_current().is_none(),
             "raddle: a check cannot be made inside of another one"
         );
+        let place = here();
         let options = self.options.overridden(from_environment);
         let options = options.unwrap_or_else(|error| panic!("raddle: {error}"));
         let body = Arc::new(body);
@@ -240,15 +241,20 @@ impl Checker {
             // A thread of an earlier check was left behind in the middle of a panic, which is counted for this real
             // thread as long as that lives; or this is a destructor.
             return std::thread::scope(|scope| {
-                let checked = scope.spawn(|| Self::run_with(body, &options)).join();
+                let checked = scope.spawn(|| Self::run_with(body, &options, place)).join();
                 checked.unwrap_or_else(|payload| std::panic::resume_unwind(payload))
             });
         }
-        Self::run_with(body, &options)
+        Self::run_with(body, &options, place)
     }
 
-    fn run_with(body: Arc<dyn Fn() + Send + Sync>, options: &Options) -> Result<Report, Failed> {
+    fn run_with(
+        body: Arc<dyn Fn() + Send + Sync>,
+        options: &Options,
+        place: Place,
+    ) -> Result<Report, Failed> {
         let mut program = Program::new(body, options);
+        program.checked_at(place);
         let explored = match &options.replay {
             Some(schedule) => {
                 let moves = print::parse_schedule(schedule);

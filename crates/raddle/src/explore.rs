@@ -75,13 +75,20 @@ pub(crate) fn explore(program: &mut Program, options: &Options) -> Result<Explor
 
 /// Runs a program by one schedule; where that ends, each thread moves as long as it can.
 pub(crate) fn replay(program: &mut Program, schedule: Vec<Move>, options: &Options) -> Explored {
-    Run::new(program, options).with(&Replay { schedule })
+    Run::new(program, options).again(schedule)
 }
 
 /// What ends one exploration, beside what ends all.
 struct Limits {
     executions: u64,
     deadline: Option<Instant>,
+}
+
+impl Limits {
+    const NONE: Self = Self {
+        executions: u64::MAX,
+        deadline: None,
+    };
 }
 
 /// A program, and the limits of all that is done with it.
@@ -122,7 +129,7 @@ impl<'a> Run<'a> {
                 .max_duration
                 .and_then(|longest| Instant::now().checked_add(longest / PART)),
         };
-        let attempt = self.within(attempt, &Optimal::default());
+        let attempt = self.within(attempt, self.workers(), &Optimal::default());
         if attempt.failure.is_none() {
             return match attempt.coverage {
                 Some(Coverage::Some) if !self.is_over() => self.with(&Iterative { bound: None }),
@@ -137,12 +144,20 @@ impl<'a> Run<'a> {
             executions: SIMPLER,
             deadline: Some(Instant::now() + PATIENCE),
         };
-        let simpler = self.within(simpler, &Iterative { bound: None });
+        let simpler = self.within(simpler, self.workers(), &Iterative { bound: None });
         if simpler.failure.is_some() {
             return simpler;
         }
         self.executions -= 1;
-        self.with(&Replay { schedule: first })
+        self.again(first)
+    }
+
+    /// Runs one schedule.
+    fn again(&mut self, schedule: Vec<Move>) -> Explored {
+        self.program.replays(schedule.len());
+        let explored = self.within(Limits::NONE, 1, &Replay { schedule });
+        self.program.replays(0);
+        explored
     }
 
     fn is_over(&self) -> bool {
@@ -161,16 +176,16 @@ impl<'a> Run<'a> {
     }
 
     fn with<E: Explorer + Clone + Sync>(&mut self, explorer: &E) -> Explored {
-        let none = Limits {
-            executions: u64::MAX,
-            deadline: None,
-        };
-        self.within(none, explorer)
+        self.within(Limits::NONE, self.workers(), explorer)
     }
 
-    fn within<E: Explorer + Clone + Sync>(&mut self, limits: Limits, explorer: &E) -> Explored {
+    fn within<E: Explorer + Clone + Sync>(
+        &mut self,
+        limits: Limits,
+        workers: usize,
+        explorer: &E,
+    ) -> Explored {
         let deadline = [self.deadline, limits.deadline].into_iter().flatten().min();
-        let workers = self.workers();
         loop {
             let all = Mutex::new(All {
                 progress: &mut self.progress,
@@ -216,7 +231,9 @@ impl<'a> Run<'a> {
                 explored.failure = Some(failure);
                 if workers > 1 {
                     // It was another program that failed; this one has to tell.
-                    explored.failure = self.again(schedule).or(explored.failure);
+                    let again = self.again(schedule);
+                    self.executions -= 1;
+                    explored.failure = again.failure.or(explored.failure);
                 }
                 return explored;
             }
@@ -232,24 +249,14 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Runs the program itself by a schedule that another worker has found, and says what fails.
-    fn again(&mut self, schedule: Vec<Move>) -> Option<Failure> {
-        let mut failure = None;
-        let mut ended = |program: &mut Program, _: &Trace| {
-            failure = program.finish();
-            ControlFlow::Continue(())
-        };
-        let result = Replay { schedule }.explore(self.program, &mut ended);
-        match result {
-            Ok(_) => failure,
-            Err(diverged) => Some(failure_of(&diverged)),
-        }
-    }
-
     /// Learns from a schedule what another worker has learned.
     fn learn(&mut self, schedule: Vec<Move>) {
         // That it fails here and did not there would show again.
-        let _ = self.again(schedule);
+        let mut ended = |program: &mut Program, _: &Trace| {
+            program.finish();
+            ControlFlow::Continue(())
+        };
+        let _ = Replay { schedule }.explore(self.program, &mut ended);
         let _ = self.program.learned();
     }
 }

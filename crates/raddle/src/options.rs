@@ -136,6 +136,7 @@ impl Options {
             spurious_wakeups: self.spurious_wakeups,
             weak_failures: self.weak_failures,
             leaks: self.leaks,
+            replayed: 0,
         }
     }
 }

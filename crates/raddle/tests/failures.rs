@@ -33,6 +33,24 @@ fn a_panic_is_told_with_its_place_and_can_be_run_again() {
 }
 
 #[test]
+fn a_story_has_no_places_of_its_own() {
+    let failed = fails(|| panic!("at once"));
+    assert!(!failed.text.contains("state.rs"), "{}", failed.text);
+    let failed = fails(|| {
+        let lock = Arc::new(raddle::sync::RwLock::new(()));
+        let other = lock.clone();
+        let child = thread::spawn(move || drop(other.write()));
+        drop((lock.read(), lock.read()));
+        child.join().unwrap();
+    });
+    assert_eq!(failed.failure.kind, FailureKind::Deadlock);
+    let message = &failed.failure.message;
+    assert!(message.contains("may keep readers out"), "{message}");
+    assert_eq!(failed.failure.remarks.len(), 2);
+    assert!(!failed.text.contains("state.rs"), "{}", failed.text);
+}
+
+#[test]
 fn a_deadlock_says_who_waits_for_whom() {
     let failed = fails(|| {
         let (a, b) = (Arc::new(Mutex::new(())), Arc::new(Mutex::new(())));

@@ -5,7 +5,6 @@ use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use raddle::{Checker, FailureKind, thread};
 
 #[test]
-#[ignore = "explorers that foresee take spinning threads for blocked ones"]
 fn two_threads_that_spin_for_ever_are_a_live_lock() {
     let failed = Checker::new()
         .run(|| {

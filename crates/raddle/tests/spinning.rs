@@ -5,7 +5,7 @@ mod common;
 use common::{all, all_with};
 use raddle::sync::Mutex;
 use raddle::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
-use raddle::{Options, hint, thread};
+use raddle::{Checker, FailureKind, Options, hint, thread};
 use std::sync::Arc;
 
 #[test]
@@ -233,4 +233,100 @@ fn consumers_that_poll_see_every_message() {
     });
     assert_eq!(all.outcomes, [vec![1, 2], vec![2, 1]].into());
     assert!(all.failures.is_empty(), "{:?}", all.messages);
+}
+
+/// Schedules do not say which loops give up: they can be run again by who does not know yet.
+#[test]
+fn what_happens_when_a_loop_gives_up_can_be_run_again() {
+    let gives_up = || {
+        let (flag, done) = (Arc::new(AtomicBool::new(false)), AtomicBool::new(false));
+        let flag2 = flag.clone();
+        let child = thread::spawn(move || flag2.store(true, SeqCst));
+        for _ in 0..4 {
+            if flag.load(SeqCst) {
+                done.store(true, SeqCst);
+                break;
+            }
+            thread::yield_now();
+        }
+        child.join().unwrap();
+        assert!(done.load(SeqCst), "too impatient");
+    };
+    for explorer in ["optimal", "iterative", "dfs"] {
+        let failed = Checker::new().explorer(explorer).run(gives_up);
+        let failed = failed.unwrap_err();
+        assert!(failed.failure.message.contains("too impatient"));
+        let again = Checker::new().replay(&failed.schedule).run(gives_up);
+        let again = again.unwrap_err();
+        assert_eq!(again.failure.message, failed.failure.message);
+        assert_eq!((again.executions, again.schedule), (1, failed.schedule));
+    }
+}
+
+#[test]
+fn a_live_lock_can_be_run_again() {
+    let spins = || {
+        let flag = Arc::new(AtomicU32::new(0));
+        let theirs = flag.clone();
+        let child = thread::spawn(move || {
+            while theirs.load(SeqCst) != 2 {
+                thread::yield_now();
+            }
+        });
+        flag.store(1, SeqCst);
+        while flag.load(SeqCst) != 3 {
+            thread::yield_now();
+        }
+        child.join().unwrap();
+    };
+    let failed = Checker::new().spin_limit(30).run(spins).unwrap_err();
+    assert_eq!(failed.failure.kind, FailureKind::LiveLock);
+    let again = Checker::new().spin_limit(30).replay(&failed.schedule);
+    let again = again.run(spins).unwrap_err();
+    assert_eq!(again.failure.kind, FailureKind::LiveLock);
+    assert_eq!((again.executions, again.schedule), (1, failed.schedule));
+}
+
+/// Each round takes one message, and there may be more.
+#[test]
+fn a_loop_that_gets_somewhere_goes_on() {
+    use raddle::sync::mpsc::channel;
+    let all = all(|| {
+        let flag = Arc::new(AtomicBool::new(false));
+        let flag2 = flag.clone();
+        let (sender, receiver) = channel();
+        let child = thread::spawn(move || {
+            for message in 0..3 {
+                sender.send(message).unwrap();
+            }
+            flag2.store(true, SeqCst);
+        });
+        let mut seen = 0;
+        while seen < 3 {
+            seen += u32::from(receiver.try_recv().is_ok());
+            thread::yield_now();
+        }
+        let late = flag.load(SeqCst);
+        child.join().unwrap();
+        late
+    });
+    assert_eq!(all.outcomes, [false, true].into());
+    assert!(all.failures.is_empty(), "{:?}", all.messages);
+}
+
+/// Only letting time pass is no step.
+#[test]
+fn a_delay_is_not_a_round() {
+    let all = all(|| {
+        let value = Arc::new(AtomicU32::new(0));
+        let value2 = value.clone();
+        let child = thread::spawn(move || value2.store(1, SeqCst));
+        for _ in 0..1000 {
+            hint::spin_loop();
+        }
+        let seen = value.load(SeqCst);
+        child.join().unwrap();
+        seen
+    });
+    assert_eq!((all.classes, all.outcomes), (2, [0, 1].into()));
 }

@@ -209,3 +209,27 @@ fn real_threads_fail_in_the_same_way() {
     assert_eq!(one.failures, two.failures);
     assert_eq!(one.executions, two.executions);
 }
+
+#[test]
+fn a_thread_may_have_a_larger_stack() {
+    fn deep(left: u32) -> u32 {
+        let frame = std::hint::black_box([left; 1024]);
+        if left == 0 {
+            return 0;
+        }
+        deep(left - 1) + u32::from(frame[1] == left)
+    }
+    for backend in [Backend::Coroutines, Backend::Threads] {
+        raddle::Checker::new().backend(backend).check(|| {
+            let children: Vec<_> = (0..2)
+                .map(|_| {
+                    let large = thread::Builder::new().stack_size(4 << 20);
+                    large.spawn(|| deep(200)).unwrap()
+                })
+                .collect();
+            for child in children {
+                assert_eq!(child.join().unwrap(), 200);
+            }
+        });
+    }
+}

@@ -35,9 +35,10 @@ struct Entry {
     count: Option<(Location, Matter)>,
 }
 
+/// A place, by what it says: it may have several addresses.
 pub(crate) type Site = (&'static str, u32, u32);
 
-fn site(place: Place) -> Site {
+pub(super) fn site(place: Place) -> Site {
     (place.file(), place.line(), place.column())
 }
 

@@ -83,12 +83,22 @@ impl Fibers {
         }
     }
 
+    /// The same, without stacks.
+    pub(crate) fn empty(&self) -> Self {
+        Self::new(self.backend, self.stack_size)
+    }
+
     /// A fiber that, when it is resumed for the first time, tells `runtime` how to suspend
-    /// the current thread, and then runs.
-    pub(crate) fn start(&mut self, runtime: *const Runtime, run: impl FnOnce() + 'static) -> Fiber {
+    /// the current thread, and then runs. Its stack has this size at least.
+    pub(crate) fn start(
+        &mut self,
+        runtime: *const Runtime,
+        size: usize,
+        run: impl FnOnce() + 'static,
+    ) -> Fiber {
         match self.backend {
             Backend::Coroutines => {
-                let stack = self.stacks.pop().unwrap_or_else(|| self.new_stack());
+                let stack = self.stack_of(size);
                 let limit = stack.limit().get();
                 let coroutine = Coroutine::with_stack(stack, move |yielder, ()| {
                     // SAFETY: who resumes the fiber has the runtime.
@@ -98,8 +108,21 @@ impl Fibers {
                 Fiber::Coroutine { coroutine, limit }
             }
             Backend::Threads => {
-                Fiber::Thread(RealThread::start(runtime, Box::new(run), self.stack_size))
+                let size = size.max(self.stack_size);
+                Fiber::Thread(RealThread::start(runtime, Box::new(run), size))
             }
+        }
+    }
+
+    fn stack_of(&mut self, size: usize) -> DefaultStack {
+        if size <= self.stack_size {
+            return self.stacks.pop().unwrap_or_else(|| self.new_stack());
+        }
+        let length = |stack: &DefaultStack| stack.base().get() - stack.limit().get();
+        let large = self.stacks.iter().position(|stack| length(stack) >= size);
+        match large {
+            Some(index) => self.stacks.swap_remove(index),
+            None => DefaultStack::new(size).expect("raddle: no memory for the stack of a thread"),
         }
     }
 

@@ -62,15 +62,16 @@ impl State {
         match self.ability(id, number, &values) {
             Ability::None => false,
             Ability::Full => true,
-            Ability::InVain => {
-                let someone_can_move = self
-                    .started
-                    .iter()
-                    .any(|&other| self.ability(other, cut.count(other), &values) == Ability::Full);
-                if !someone_can_move {
-                    self.touch_rest(step);
-                }
-                !someone_can_move
+            Ability::InVain(round) => {
+                // As in `State::is_its_turn`.
+                step.last_resort = self.started.iter().all(|&other| {
+                    match self.ability(other, cut.count(other), &values) {
+                        Ability::None => true,
+                        Ability::InVain(theirs) => (round, id) <= (theirs, other),
+                        Ability::Full => false,
+                    }
+                });
+                step.last_resort
             }
         }
     }
@@ -90,11 +91,11 @@ impl State {
             && thread
                 .watched(announced)
                 .iter()
-                .all(|&(location, seen)| values.value(location) == seen);
+                .all(|watch| watch.is_left_at(values.value(watch.location)));
         if !awake || !enabled(&announced.operation, values) {
             Ability::None
         } else if in_vain {
-            Ability::InVain
+            Ability::InVain(announced.round)
         } else {
             Ability::Full
         }
@@ -106,8 +107,8 @@ impl State {
 enum Ability {
     /// Nothing.
     None,
-    /// Go round in vain once more.
-    InVain,
+    /// Go round in vain once more, after so many times.
+    InVain(u32),
     /// Make its next step.
     Full,
 }

@@ -5,7 +5,9 @@
 
 use std::collections::HashMap;
 
+use super::Place;
 use super::counts::{Matter, Site};
+use super::spin::Loops;
 use super::state::State;
 use super::thread::Names;
 
@@ -16,7 +18,11 @@ pub(super) struct Knowledge {
     clocks: bool,
     /// Which counts of references matter.
     counts: HashMap<Site, Matter>,
+    /// How patient loops are.
+    loops: Loops,
     names: Names,
+    /// Where the check stands, if that is known.
+    origin: Option<Place>,
 }
 
 impl State {
@@ -25,7 +31,9 @@ impl State {
         Knowledge {
             clocks: self.clocks.needed,
             counts: self.counts.matter.clone(),
+            loops: self.loops.clone(),
             names: self.names.clone(),
+            origin: Some(self.origin),
         }
     }
 
@@ -33,6 +41,8 @@ impl State {
     pub(super) fn know(&mut self, knowledge: Knowledge) {
         self.clocks.needed = knowledge.clocks;
         self.counts.matter = knowledge.counts;
+        self.loops = knowledge.loops;
         self.names = knowledge.names;
+        self.origin = knowledge.origin.unwrap_or(self.origin);
     }
 }

@@ -4,9 +4,10 @@ use raddle_schedule::{Access, Location, Mode, Step, ThreadId};
 
 use super::Place;
 use super::effect::{Effect, Values, effect};
+use super::nested::Nested;
 use super::objects::Kind;
 use super::operation::Operation;
-use super::spin::{progresses, watch};
+use super::spin::{Watch, progresses};
 use super::state::{Made, State};
 
 impl State {
@@ -23,9 +24,7 @@ impl State {
         debug_assert!(effect.enabled, "{operation:?} of {id:?} is blocked");
         add_watched(step, thread.watched(announced), &self.objects);
         step.alternatives = effect.alternatives;
-        if in_vain {
-            self.touch_rest(step);
-        }
+        step.last_resort = in_vain && !self.someone_can_move();
         let choice = if choice < effect.alternatives {
             choice
         } else {
@@ -47,18 +46,6 @@ impl State {
         runs_on
     }
 
-    /// Makes it a step that is only possible because no thread can make another one. Which of those that spin
-    /// goes on first matters: they all touch one location.
-    pub(super) fn touch_rest(&self, step: &mut Step) {
-        step.last_resort = true;
-        step.accesses.push(Access {
-            location: self.rest,
-            mode: Mode::Write,
-            before: 0,
-            after: 0,
-        });
-    }
-
     /// Writes down what a step does, and does it.
     fn log(
         &mut self,
@@ -75,6 +62,7 @@ impl State {
             place,
             choice,
             result,
+            last_resort: step.last_resort,
             first_access: self.accesses.len(),
         });
         self.accesses.extend_from_slice(&step.accesses);
@@ -90,17 +78,10 @@ impl State {
         for access in &step.accesses {
             self.objects.set(access.location, access.after);
         }
-        // Only what comes after a mark is ever looked at.
         let thread = &mut self.threads[id.index()];
-        if !thread.marks.is_empty() {
-            let touched = step.accesses.iter();
-            for access in touched.filter(|access| access.location != self.rest) {
-                let (location, left) = (access.location, access.after);
-                thread.touched.push((location, left));
-                if let Some(first) = thread.spin_next {
-                    watch(&mut thread.watches, first as usize, location, left);
-                }
-            }
+        if thread.spinning.has_begun() {
+            let announced = thread.announced[thread.steps as usize];
+            thread.note_step(&announced, choice, result, step, &self.objects);
         }
     }
 
@@ -129,6 +110,16 @@ impl State {
             | Operation::WriteLock { .. }
             | Operation::TryWriteLock { .. } => {
                 if let (1, Some(lock)) = (effect.result, operation.locks()) {
+                    let mut held = self.thread(id).held.iter();
+                    if let Operation::ReadLock { .. } = operation
+                        && let Some(&(_, before)) = held.find(|held| held.0 == lock)
+                    {
+                        self.nested.push(Nested {
+                            lock,
+                            before,
+                            step: self.made.len() - 1,
+                        });
+                    }
                     self.thread_mut(id).remember_lock(lock, place);
                 }
             }
@@ -213,8 +204,8 @@ impl State {
 }
 
 /// A step of a spinning thread has looked at what the thread watches, to see that it has changed.
-pub(crate) fn add_watched(step: &mut Step, watched: &[(Location, u64)], values: &impl Values) {
-    for &(location, _) in watched {
+pub(crate) fn add_watched(step: &mut Step, watched: &[Watch], values: &impl Values) {
+    for &Watch { location, .. } in watched {
         if step
             .accesses
             .iter()

@@ -14,12 +14,14 @@ mod fiber;
 mod foresee;
 mod knowledge;
 mod make;
+mod nested;
 mod objects;
 pub(crate) mod operation;
 #[cfg(unix)]
 mod overflow;
 mod panics;
 mod program;
+mod scout;
 mod spin;
 mod state;
 mod statics;
@@ -81,6 +83,9 @@ impl Runtime {
                     }
                     if !state.thread(current).dropping.is_empty() {
                         state.content_operates();
+                    }
+                    if state.thread(current).spinning.has_begun() {
+                        state.leave_loop(place);
                     }
                     state.thread_mut(current).announce(operation, place);
                     if state.runs_on() {

@@ -84,11 +84,10 @@ pub(crate) enum Kind {
     Count,
     Waker,
     Cell,
-    Rest,
 }
 
 impl Kind {
-    const ALL: usize = 17;
+    const ALL: usize = 16;
 
     /// What to call such an object.
     pub(crate) fn word(self) -> &'static str {
@@ -116,7 +115,6 @@ impl Kind {
             Self::Count => "arc",
             Self::Waker => "waker",
             Self::Cell => "cell",
-            Self::Rest => "rest",
         }
     }
 }

@@ -177,7 +177,7 @@ pub(crate) enum Reason {
     Asked,
     /// Waiting may take too long.
     Timeout,
-    /// A condition variable may wake a thread for no reason.
+    /// What waits may be woken for no reason.
     Spurious,
     /// A weak compare-exchange may fail for no reason.
     WeakFailure,

@@ -15,7 +15,7 @@ use super::operation::Operation;
 use super::panics::install_hook;
 use super::state::{Phase, State};
 use super::teardown::Unwind;
-use super::{Runtime, fiber};
+use super::{Place, Runtime, fiber};
 use crate::options::Options;
 
 /// A closure that is run again and again, by schedules that are given from outside.
@@ -24,10 +24,10 @@ use crate::options::Options;
 /// [`Program::finish`] then says whether something was wrong with it.
 pub struct Program {
     /// In a box of its own, because fibers have its address.
-    runtime: Box<Runtime>,
+    pub(super) runtime: Box<Runtime>,
     /// By thread.
     fibers: Vec<Option<Fiber>>,
-    pool: Fibers,
+    pub(super) pool: Fibers,
     body: Arc<dyn Fn() + Send + Sync>,
     /// Whether something was learned since this execution began.
     wiser: bool,
@@ -60,12 +60,22 @@ impl Program {
         install_hook();
         #[cfg(unix)]
         super::overflow::install_handler();
+        let pool = Fibers::new(options.backend, options.stack_size);
+        Self::in_state(State::new(options.settings()), body, pool)
+    }
+
+    /// The same program in another state.
+    pub(super) fn with_state(&self, state: State) -> Self {
+        Self::in_state(state, self.body.clone(), self.pool.empty())
+    }
+
+    fn in_state(state: State, body: Arc<dyn Fn() + Send + Sync>, pool: Fibers) -> Self {
         Self {
             runtime: Box::new(Runtime {
-                state: RefCell::new(State::new(options.settings())),
+                state: RefCell::new(state),
             }),
             fibers: Vec::new(),
-            pool: Fibers::new(options.backend, options.stack_size),
+            pool,
             body,
             wiser: false,
             finished: true,
@@ -103,11 +113,23 @@ impl Program {
     }
 
     /// Whether something was learned since the last call that the executions so far should
-    /// have known: the exploration has to begin again.
+    /// have known: the exploration has to begin again. To find out, the closure may be run some more times.
     pub fn learned(&mut self) -> bool {
+        self.send_scouts();
         let learned = std::mem::take(&mut self.runtime.state.borrow_mut().learned);
         self.wiser |= learned;
         learned
+    }
+
+    /// Says where the check stands.
+    pub(crate) fn checked_at(&mut self, place: Place) {
+        self.runtime.state.borrow_mut().origin = place;
+    }
+
+    /// From now on, the first steps of executions are given, this many: threads that spun may have to go on where
+    /// it is not known that they do not wait.
+    pub(crate) fn replays(&mut self, steps: usize) {
+        self.runtime.state.borrow_mut().settings.replayed = steps;
     }
 
     /// Where a weaker ordering than sequential consistency was asked for first. All atomics are run as
@@ -153,7 +175,7 @@ impl Program {
     }
 
     /// Ends the execution: unwinds what is left of it.
-    fn end(&mut self) {
+    pub(super) fn end(&mut self) {
         if std::mem::replace(&mut self.finished, true) {
             return;
         }
@@ -247,13 +269,19 @@ impl Program {
 
     fn start(&mut self, id: ThreadId) -> Fiber {
         let runtime = &raw const *self.runtime;
-        let body = self.runtime.state.borrow_mut().thread_mut(id).body.take();
+        let (body, stack_size) = {
+            let mut state = self.runtime.state.borrow_mut();
+            let thread = state.thread_mut(id);
+            (thread.body.take(), thread.stack_size)
+        };
         match body {
-            Some(body) => self.pool.start(runtime, move || run_thread(body)),
+            Some(body) => self
+                .pool
+                .start(runtime, stack_size, move || run_thread(body)),
             None => {
                 let main = self.body.clone();
-                self.pool
-                    .start(runtime, move || run_thread(move || run_main(&*main)))
+                let main = move || run_thread(move || run_main(&*main));
+                self.pool.start(runtime, stack_size, main)
             }
         }
     }
@@ -281,7 +309,7 @@ impl Execution for Program {
         let state = self.runtime.state.borrow();
         if state.thread(thread).ended {
             Status::Ended
-        } else if state.failure.is_none() && !state.impossible && state.can_move(thread).0 {
+        } else if state.failure.is_none() && !state.impossible && state.can_move(thread) {
             Status::Enabled
         } else {
             Status::Blocked
@@ -379,8 +407,9 @@ fn run_thread(body: impl FnOnce()) {
         }
     }
     let end = state.end_of(id);
+    let place = state.thread(id).announced[0].place;
+    state.leave_loop(place);
     let thread = state.thread_mut(id);
-    let place = thread.announced[0].place;
     thread.announce(Operation::End { end }, place);
 }
 

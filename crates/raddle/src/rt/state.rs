@@ -7,9 +7,11 @@ use super::counts::Counts;
 use super::deeds::Deeds;
 use super::effect::{Values, enabled};
 use super::failure::Failure;
+use super::nested::Nested;
 use super::objects::{Channel, Id, Kind, Known, Objects};
 use super::operation::Operation;
 use super::panics::Panic;
+use super::spin::Loops;
 use super::statics::Copies;
 use super::thread::{Announced, Body, Names, Thread};
 use super::{Place, here};
@@ -33,14 +35,14 @@ pub(crate) struct Made {
     pub(crate) place: Place,
     pub(crate) choice: u32,
     pub(crate) result: u64,
+    /// Whether it was only possible because no thread could make another one.
+    pub(crate) last_resort: bool,
     /// Where its accesses begin.
     pub(crate) first_access: usize,
 }
 
 /// An execution, and what its runtime knows from earlier ones.
 pub(crate) struct State {
-    /// What steps touch that are only possible because no thread can make another one.
-    pub(crate) rest: Location,
     pub(crate) phase: Phase,
     /// No other execution in this process has the same.
     pub(crate) generation: u64,
@@ -51,6 +53,7 @@ pub(crate) struct State {
     /// Who sleeps where, by thread.
     pub(super) sleepers: Vec<(Location, ThreadId)>,
     pub(crate) made: Vec<Made>,
+    pub(super) nested: Vec<Nested>,
     pub(crate) accesses: Vec<Access>,
     pub(crate) panics: Vec<Panic>,
     pub(crate) failure: Option<Failure>,
@@ -62,6 +65,7 @@ pub(crate) struct State {
     pub(crate) copies: Copies,
     pub(crate) clocks: Clocks,
     pub(crate) counts: Counts,
+    pub(crate) loops: Loops,
     /// What the current thread did to the location of the step that it has just made, after it.
     pub(crate) corrected: Option<(Location, u64)>,
 
@@ -69,6 +73,8 @@ pub(crate) struct State {
     /// Memory for steps that are made again.
     pub(super) made_again: Step,
     pub(super) names: Names,
+    /// Where the check stands.
+    pub(crate) origin: Place,
     pub(crate) settings: Settings,
     /// The first operation with a weaker ordering than sequential consistency.
     pub(crate) weak_ordering: Option<Place>,
@@ -87,6 +93,8 @@ pub(crate) struct Settings {
     pub(crate) spurious_wakeups: u32,
     pub(crate) weak_failures: bool,
     pub(crate) leaks: bool,
+    /// How many steps are given by a schedule.
+    pub(crate) replayed: usize,
 }
 
 /// An object was used where it cannot be.
@@ -133,6 +141,7 @@ impl State {
             started: Vec::new(),
             sleepers: Vec::new(),
             made: Vec::with_capacity(MANY),
+            nested: Vec::new(),
             accesses: Vec::with_capacity(MANY),
             panics: Vec::new(),
             failure: None,
@@ -141,16 +150,25 @@ impl State {
             copies: Copies::default(),
             clocks: Clocks::default(),
             counts: Counts::default(),
+            loops: Loops::default(),
             corrected: None,
-            rest: Location(0),
             deeds: Deeds::new(MANY),
             made_again: Step::default(),
             names: Names::default(),
+            origin: here(),
             settings,
             weak_ordering: None,
             learned: false,
             stuck_unwinding: 0,
         }
+    }
+
+    /// A state for executions beside the exploration, which knows what this one has learned.
+    pub(crate) fn apprentice(&self) -> Self {
+        let mut state = Self::new(self.settings);
+        state.know(self.knowledge());
+        state.stuck_unwinding = self.stuck_unwinding;
+        state
     }
 
     /// Begins an execution: the main thread is about to begin.
@@ -159,7 +177,6 @@ impl State {
         self.generation = generation;
         self.current = ThreadId::MAIN;
         self.objects.clear();
-        self.rest = self.objects.add(Kind::Rest, 0);
         for index in 0..self.started.len() {
             let thread = self.started[index];
             self.threads[thread.index()].reset();
@@ -167,6 +184,7 @@ impl State {
         self.started.clear();
         self.sleepers.clear();
         self.made.clear();
+        self.nested.clear();
         self.accesses.clear();
         self.panics.clear();
         self.failure = None;
@@ -175,8 +193,9 @@ impl State {
         self.corrected = None;
         self.clocks.begin();
         self.counts.begin();
+        self.loops.begin();
         self.prepare(ThreadId::MAIN);
-        self.start(ThreadId::MAIN, here(), None);
+        self.start(ThreadId::MAIN, self.origin, None);
     }
 
     pub(crate) fn thread(&self, id: ThreadId) -> &Thread {
@@ -339,23 +358,39 @@ impl State {
             && thread
                 .watched(next)
                 .iter()
-                .all(|&(at, seen)| self.objects.value(at) == seen)
+                .all(|watch| watch.is_left_at(self.objects.value(watch.location)))
     }
 
-    /// Whether a thread can make its next step, and whether it can do so only because no
-    /// other thread can make one.
-    pub(crate) fn can_move(&self, id: ThreadId) -> (bool, bool) {
+    /// Whether a thread can make its next step.
+    pub(crate) fn can_move(&self, id: ThreadId) -> bool {
         let thread = self.thread(id);
-        let Some(next) = thread.next() else {
-            return (false, false);
-        };
-        if !self.ready(thread, next) {
-            (false, false)
-        } else if self.in_vain(thread, next) {
-            (!self.someone_can_move(), true)
-        } else {
-            (true, false)
-        }
+        thread.next().is_some_and(|next| {
+            self.ready(thread, next)
+                && (!self.in_vain(thread, next)
+                    || self.is_replayed()
+                    || !self.someone_can_move() && self.is_its_turn(id, next))
+        })
+    }
+
+    /// The same, spinning aside.
+    pub(super) fn is_ready(&self, id: ThreadId) -> bool {
+        let thread = self.thread(id);
+        thread.next().is_some_and(|next| self.ready(thread, next))
+    }
+
+    /// Whether the schedule of this execution is given: who spun then may not have had to wait.
+    fn is_replayed(&self) -> bool {
+        self.made.len() < self.settings.replayed
+    }
+
+    /// Whether, of those that can only go round in vain, this one has done so least often. They take turns: it does not
+    /// matter who goes on first, because they change nothing, but each has to get on.
+    fn is_its_turn(&self, id: ThreadId, next: &Announced) -> bool {
+        self.started.iter().all(|&other| {
+            let thread = self.thread(other);
+            let theirs = thread.next().filter(|next| self.ready(thread, next));
+            theirs.is_none_or(|theirs| (next.round, id) <= (theirs.round, other))
+        })
     }
 
     /// How many alternatives the next step of a thread has.
@@ -365,7 +400,7 @@ impl State {
         })
     }
 
-    fn someone_can_move(&self) -> bool {
+    pub(super) fn someone_can_move(&self) -> bool {
         self.started.iter().any(|&id| {
             let thread = self.thread(id);
             !thread.ended

@@ -10,6 +10,7 @@ use super::Place;
 use super::counts::Counted;
 use super::fiber::Suspender;
 use super::operation::Operation;
+use super::spin::{Spinning, Watch};
 
 /// An operation that a thread made or is about to make.
 #[derive(Clone, Copy, Debug)]
@@ -20,18 +21,10 @@ pub(crate) struct Announced {
     /// first of these to the second, is another.
     pub(crate) spins: bool,
     pub(crate) watch: (u32, u32),
+    /// How often the thread has gone round in vain before.
+    pub(crate) round: u32,
     /// The step that woke or started the thread: who made it, and which number it had.
     pub(crate) woken_by: Option<(ThreadId, u32)>,
-}
-
-/// A place at which a thread said that it spins.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Mark {
-    pub(crate) place: Place,
-    /// How much the thread had touched then.
-    pub(crate) touched: usize,
-    /// Where the operation before it was.
-    pub(crate) last: Option<Place>,
 }
 
 /// What runs as a thread.
@@ -52,12 +45,14 @@ pub(crate) struct Thread {
     pub(crate) steps: u32,
     /// What its last operation gave.
     pub(crate) result: u64,
-    /// Every location it touched since its first mark, with the value it left.
-    pub(crate) touched: Vec<(Location, u64)>,
-    pub(crate) watches: Vec<(Location, u64)>,
-    pub(crate) marks: Vec<Mark>,
-    /// Whether its next operation spins, watching what was added to `watches`.
-    pub(crate) spin_next: Option<u32>,
+    /// Where and how it spins.
+    pub(crate) spinning: Spinning,
+    pub(crate) watches: Vec<Watch>,
+    /// Whether its next operation spins, watching what was added to `watches`, and how often it has gone
+    /// round in vain.
+    pub(crate) spin_next: Option<(u32, u32)>,
+    /// Whether it is going round in a loop: what it does under a lock that it gives back now is only looking.
+    pub(crate) polls: bool,
     /// Whether something was changed under the lock that it gives back.
     pub(crate) changed_under_lock: bool,
     pub(crate) children: u32,
@@ -66,6 +61,8 @@ pub(crate) struct Thread {
     /// Its token for parking.
     pub(crate) token: Option<Location>,
     pub(crate) body: Option<Body>,
+    /// How large its stack is at least.
+    pub(crate) stack_size: usize,
     pub(crate) suspender: Option<Suspender>,
     /// The addresses below its stack that nobody may touch.
     pub(crate) guard: std::ops::Range<usize>,
@@ -107,14 +104,15 @@ impl Thread {
         self.announced.clear();
         self.steps = 0;
         self.result = 0;
-        self.touched.clear();
+        self.spinning.reset();
         self.watches.clear();
-        self.marks.clear();
         self.spin_next = None;
+        self.polls = false;
         self.changed_under_lock = false;
         self.children = 0;
         self.end = None;
         self.token = None;
+        self.stack_size = 0;
         self.suspender = None;
         self.guard = 0..0;
         self.held.clear();
@@ -143,24 +141,28 @@ impl Thread {
         let start = match &mut operation {
             // Who spins while it holds a lock keeps others from what it waits for; it waits after giving it back.
             Operation::Unlock { unused, .. } | Operation::WriteUnlock { unused, .. }
-                if self.spin_next.is_some() =>
+                if self.polls =>
             {
                 *unused = !self.changed_under_lock;
                 None
             }
             Operation::ReadUnlock { .. } => None,
-            _ => self.spin_next.take(),
+            _ => {
+                self.polls = false;
+                self.spin_next.take()
+            }
         };
         self.announced.push(Announced {
             operation,
             place,
             spins: start.is_some(),
-            watch: (start.unwrap_or(end), end),
+            watch: (start.map_or(end, |start| start.0), end),
+            round: start.map_or(0, |start| start.1),
             woken_by: None,
         });
     }
 
-    pub(crate) fn watched(&self, announced: &Announced) -> &[(Location, u64)] {
+    pub(crate) fn watched(&self, announced: &Announced) -> &[Watch] {
         &self.watches[announced.watch.0 as usize..announced.watch.1 as usize]
     }
 

@@ -60,6 +60,9 @@ impl State {
         if self.impossible {
             return None;
         }
+        if let Some(failure) = self.nested_reader() {
+            return Some(failure);
+        }
         if !self.is_over() {
             return (!self.waits_too_long()).then(|| self.deadlock());
         }

@@ -9,9 +9,9 @@ use raddle_schedule::Location;
 
 use super::MutexGuard;
 use super::mutex::unlock;
-use crate::rt::operation::{Operation, Reason};
+use crate::rt::operation::Operation;
 use crate::rt::{self, Home, Id, Kind, Misuse, State, here, home};
-use crate::thread::{in_time, times_out};
+use crate::thread::{in_time, times_out, wakes_for_no_reason};
 
 /// A condition variable: as `std::sync::Condvar`.
 ///
@@ -79,7 +79,7 @@ impl Condvar {
     /// If a thread panicked while it held the mutex.
     #[track_caller]
     pub fn wait<'a, T: ?Sized>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
-        if self.wakes_for_no_reason() {
+        if wakes_for_no_reason() {
             Self::give_back_for_a_moment(guard)
         } else {
             self.sleep(guard, false)
@@ -119,7 +119,7 @@ impl Condvar {
         _duration: Duration,
     ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
         let timed_out = times_out();
-        let waited = if timed_out || self.wakes_for_no_reason() {
+        let waited = if timed_out || wakes_for_no_reason() {
             Self::give_back_for_a_moment(guard)
         } else {
             self.sleep(guard, true)
@@ -197,27 +197,6 @@ impl Condvar {
         let (mutex, changed) = guard.keep();
         unlock(mutex, place, changed);
         mutex.lock()
-    }
-
-    #[track_caller]
-    fn wakes_for_no_reason(&self) -> bool {
-        let may = rt::with(|state| {
-            state.thread(state.current).spurious < state.settings.spurious_wakeups
-        });
-        let wakes = may
-            && rt::perform(|_| {
-                Ok(Operation::Choose {
-                    alternatives: 2,
-                    reason: Reason::Spurious,
-                })
-            }) == 1;
-        if wakes {
-            rt::with(|state| {
-                let current = state.current;
-                state.thread_mut(current).spurious += 1;
-            });
-        }
-        wakes
     }
 
     /// Wakes one of the threads that wait: each is tried.

@@ -16,7 +16,8 @@ use crate::rt::{self, Home, Id, Kind, Misuse, Place, State, here, home};
 
 /// A lock for many readers or one writer: as `std::sync::RwLock`.
 ///
-/// A reader never waits for a writer that only waits itself.
+/// A reader never waits for a writer that only waits itself, but a thread that reads again what it is reading fails if a writer
+/// could wait in between: `std` allows that writer to keep readers out.
 ///
 /// ```
 /// use raddle::sync::{Arc, RwLock};

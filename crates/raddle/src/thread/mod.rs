@@ -16,7 +16,7 @@ mod spawn;
 pub use handle::{Thread, ThreadId, current};
 pub(crate) use local::drop_locals;
 pub use local::{AccessError, LocalKey};
-pub(crate) use park::{in_time, spin_at, times_out};
+pub(crate) use park::{in_time, spin_at, times_out, wakes_for_no_reason};
 pub use park::{park, park_timeout, sleep, yield_now};
 pub use scope::{Scope, ScopedJoinHandle, scope};
 pub use spawn::{Builder, JoinHandle, spawn};

@@ -9,9 +9,13 @@ use crate::rt::{
 };
 
 /// Waits until somebody [unparks](super::Thread::unpark) the thread, or has done so before.
+///
+/// In some executions it returns for no reason, as the documentation of `std` warns (see `Checker::spurious_wakeups`).
 #[track_caller]
 pub fn park() {
-    park_at(here());
+    if !wakes_for_no_reason() {
+        park_at(here());
+    }
 }
 
 fn park_at(place: Place) {
@@ -67,6 +71,27 @@ pub(crate) fn times_out() -> bool {
                 reason: Reason::Timeout,
             })
         }) == 1
+}
+
+/// Whether what waits is woken for no reason: a choice, and a step.
+#[track_caller]
+pub(crate) fn wakes_for_no_reason() -> bool {
+    let may =
+        rt::with(|state| state.thread(state.current).spurious < state.settings.spurious_wakeups);
+    let wakes = may
+        && rt::perform(|_| {
+            Ok(Operation::Choose {
+                alternatives: 2,
+                reason: Reason::Spurious,
+            })
+        }) == 1;
+    if wakes {
+        rt::with(|state| {
+            let current = state.current;
+            state.thread_mut(current).spurious += 1;
+        });
+    }
+    wakes
 }
 
 /// Says that the thread waits for others in a loop. It is not run again in vain: the loop is

@@ -76,18 +76,18 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         F: FnOnce() -> T + Send + 'scope,
         T: Send + 'scope,
     {
-        self.start(None, f)
+        self.start(Builder::new(), f)
     }
 
     #[track_caller]
-    fn start<F, T>(&'scope self, name: Option<String>, f: F) -> ScopedJoinHandle<'scope, T>
+    fn start<F, T>(&'scope self, builder: Builder, f: F) -> ScopedJoinHandle<'scope, T>
     where
         F: FnOnce() -> T + Send + 'scope,
         T: Send + 'scope,
     {
         // SAFETY: `scope` returns or unwinds only when all children have ended, or when the execution is torn down,
         // which tears down children before parents.
-        let child = unsafe { Child::start(name, f) };
+        let child = unsafe { Child::start(builder, f) };
         self.children.0.borrow_mut().push(child.thread.id().0);
         ScopedJoinHandle {
             child,
@@ -155,6 +155,6 @@ impl Builder {
         F: FnOnce() -> T + Send + 'scope,
         T: Send + 'scope,
     {
-        Ok(scope.start(self.name, f))
+        Ok(scope.start(self, f))
     }
 }

@@ -34,7 +34,7 @@ impl<T> Child<T> {
     ///
     /// What `body` and its result borrow must live until the thread has ended or its execution was torn down.
     #[track_caller]
-    pub(super) unsafe fn start(name: Option<String>, body: impl FnOnce() -> T) -> Self {
+    pub(super) unsafe fn start(builder: Builder, body: impl FnOnce() -> T) -> Self {
         let packet = Arc::new(Packet(Mutex::new(None)));
         let theirs = packet.clone();
         let run = move || {
@@ -55,9 +55,10 @@ impl<T> Child<T> {
         let mut thread = None;
         rt::perform(|state| {
             let child = state.new_child();
-            thread = Some(Thread::new(child, name.as_deref()));
+            thread = Some(Thread::new(child, builder.name.as_deref()));
             let slot = state.thread_mut(child);
-            slot.name = name;
+            slot.name = builder.name;
+            slot.stack_size = builder.stack_size;
             slot.body = Some(run);
             Ok(Operation::Spawn { child })
         });
@@ -113,7 +114,7 @@ where
     T: Send + 'static,
 {
     // SAFETY: nothing is borrowed.
-    JoinHandle(unsafe { Child::start(None, f) })
+    JoinHandle(unsafe { Child::start(Builder::new(), f) })
 }
 
 /// A thread that can be joined: as `std::thread::JoinHandle`.
@@ -154,7 +155,8 @@ impl<T> fmt::Debug for JoinHandle<T> {
 #[derive(Debug, Default)]
 #[must_use]
 pub struct Builder {
-    pub(super) name: Option<String>,
+    name: Option<String>,
+    stack_size: usize,
 }
 
 impl Builder {
@@ -169,8 +171,9 @@ impl Builder {
         self
     }
 
-    /// Is ignored: see `Checker::stack_size`.
-    pub fn stack_size(self, _size: usize) -> Self {
+    /// How large its stack is, in bytes, if it is not to be smaller than others: see `Checker::stack_size`.
+    pub fn stack_size(mut self, size: usize) -> Self {
+        self.stack_size = size;
         self
     }
 
@@ -186,6 +189,6 @@ impl Builder {
         T: Send + 'static,
     {
         // SAFETY: nothing is borrowed.
-        Ok(JoinHandle(unsafe { Child::start(self.name, f) }))
+        Ok(JoinHandle(unsafe { Child::start(self, f) }))
     }
 }

@@ -72,12 +72,14 @@ fn explore_here<T: Ord>(
         let mut ended = |program: &mut Program, trace: &Trace| {
             let class = class_of(trace);
             let failure = program.finish();
+            // Before the body is run again.
+            let outcome = outcome(failure);
             learned = program.learned();
             if learned {
                 return ControlFlow::Break(());
             }
             explored.executions += 1;
-            explored.outcomes.extend(outcome(failure));
+            explored.outcomes.extend(outcome);
             *explored.classes.entry(class).or_default() += 1;
             if explored.executions >= most {
                 explored.complete = false;

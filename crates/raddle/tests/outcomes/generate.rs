@@ -115,7 +115,7 @@ pub(crate) fn program(seed: u64) -> Program {
 fn step(rng: &mut Rng, theme: Theme, thread: usize, count: usize, ops: &mut Vec<Op>) {
     let (n, v) = (rng.below(2), rng.value());
     match theme {
-        Theme::Atomics => ops.push(match rng.below(14) {
+        Theme::Atomics => ops.push(match rng.below(16) {
             0..=3 => Op::Load(n),
             4..=6 => Op::Store(n, v),
             7 => Op::Swap(n, v),
@@ -124,6 +124,7 @@ fn step(rng: &mut Rng, theme: Theme, thread: usize, count: usize, ops: &mut Vec<
             10 => Op::Cas(n, v, v + 1),
             11 => Op::CasWeak(n, v, v + 1),
             12 => Op::Update(n),
+            13 | 14 => Op::Poll(n, v.max(1), [1, 2, 2, 3][rng.below(4)]),
             _ => match rng.below(2) {
                 0 => Op::Await(n, 1),
                 _ => Op::Choose(2),

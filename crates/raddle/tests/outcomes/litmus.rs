@@ -90,6 +90,36 @@ fn spinning() {
 }
 
 #[test]
+fn giving_up() {
+    check([
+        Program::new([&[Poll(0, 1, 3), Load(1)], &[Store(1, 1), Store(0, 1)]]),
+        Program::new([&[Poll(0, 1, 2), Store(1, 1)], &[Poll(1, 1, 3), Store(0, 1)]]),
+        // Twice in a row, with something between, with different patience.
+        Program::new([
+            &[Poll(0, 1, 2), Poll(0, 1, 3), Load(1)],
+            &[Add(1, 1), Store(0, 1)],
+        ]),
+        Program::new([
+            &[Poll(0, 1, 2), Store(2, 1), Poll(0, 1, 3), Load(1)],
+            &[Add(1, 1), Store(0, 1)],
+        ]),
+        Program::new([
+            &[],
+            &[Poll(0, 1, 2), Poll(1, 1, 2), Load(2)],
+            &[Store(2, 1), Store(0, 2), Store(1, 1)],
+        ]),
+        // One gives up, one does not.
+        Program::new([
+            &[],
+            &[Poll(0, 1, 3), Store(1, 1)],
+            &[Await(1, 1), Store(0, 1)],
+        ]),
+        Program::new([&[], &[Poll(0, 1, 2), Park], &[Store(0, 1), Unpark(1)]]),
+        Program::new([&[Poll(0, 1, 2)], &[Await(0, 1)], &[Await(0, 2)]]),
+    ]);
+}
+
+#[test]
 fn mutexes() {
     check([
         Program::new([

@@ -316,6 +316,16 @@ impl Mover<'_> {
                     self.go(|_| ());
                 }
             }
+            Op::Poll(v, value, times) => {
+                let looks = self.thread().phase;
+                if state.variables[v] == value {
+                    self.get(i64::from(looks), |_| ());
+                } else if looks + 1 == times {
+                    self.get(i64::from(times), |_| ());
+                } else {
+                    self.stay(|state| state.threads[me].phase += 1);
+                }
+            }
             Op::Choose(most) => {
                 for value in 0..most {
                     self.get(i64::try_from(value).unwrap(), |_| ());
@@ -371,6 +381,12 @@ impl Mover<'_> {
             Op::Park => {
                 if self.thread().token {
                     self.go(|state| state.threads[me].token = false);
+                }
+                if self.thread().spurious < self.program.spurious {
+                    let mut state = state.clone();
+                    state.threads[me].spurious += 1;
+                    state.threads[me].pc += 1;
+                    self.unlikely.push(state);
                 }
             }
             Op::ParkTimeout => self.go(|state| state.threads[me].token = false),

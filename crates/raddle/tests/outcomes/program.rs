@@ -18,6 +18,8 @@ pub(crate) enum Op {
     Update(usize),
     /// Spins until it has the value.
     Await(usize, i64),
+    /// Looks for the value at most so many times: how often in vain.
+    Poll(usize, i64, u32),
     Choose(usize),
 
     Lock(usize),
@@ -163,6 +165,11 @@ impl Program {
         let mut uses =
             self.who(|op| op.sends_on() == Some(channel) || op.receives_from() == Some(channel));
         uses.next().is_some()
+    }
+
+    /// Whether there are loops that give up.
+    pub(crate) fn gives_up(&self) -> bool {
+        self.who(|op| matches!(op, Op::Poll(..))).next().is_some()
     }
 
     /// Whether classes may be run more than once: there are executions that are given up, because something takes for

@@ -258,6 +258,14 @@ impl<'a> Runner<'a> {
                     thread::yield_now();
                 }
             }
+            Op::Poll(v, value, times) => {
+                let mut looks = 0;
+                while looks < times && world.variables[v].load(SeqCst) != value {
+                    looks += 1;
+                    thread::yield_now();
+                }
+                self.get(i64::from(looks));
+            }
             Op::Choose(most) => self.get(i64::try_from(raddle::choose(0..most)).unwrap()),
             Op::Panic => panic!("as it was told to"),
             Op::IsFinished(_) => unreachable!("only the main thread asks"),
