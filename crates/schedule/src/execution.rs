@@ -107,7 +107,7 @@ pub enum Status {
 }
 
 /// What a step did, or would do.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub struct Step {
     /// What it touches: each location at most once.
     pub accesses: Vec<Access>,
@@ -119,6 +119,22 @@ pub struct Step {
     /// Whether it was only possible because no other thread could make a step otherwise: it then comes after
     /// everything. (A spin loop that waits for nothing that can still happen goes on.)
     pub last_resort: bool,
+}
+
+impl Clone for Step {
+    fn clone(&self) -> Self {
+        let mut step = Self::default();
+        step.clone_from(self);
+        step
+    }
+
+    // Keeps its memory.
+    fn clone_from(&mut self, source: &Self) {
+        self.accesses.clone_from(&source.accesses);
+        self.wakes.clone_from(&source.wakes);
+        self.alternatives = source.alternatives;
+        self.last_resort = source.last_resort;
+    }
 }
 
 impl Step {

@@ -89,9 +89,22 @@ struct Woken {
 
 /// A set of events that has, with an event, all that happens before it: how many events of each
 /// thread. Threads beyond the end have none.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Debug, Default, PartialEq, Eq, Hash)]
 pub struct Cut {
     counts: Vec<u32>,
+}
+
+impl Clone for Cut {
+    fn clone(&self) -> Self {
+        Self {
+            counts: self.counts.clone(),
+        }
+    }
+
+    // Keeps its memory.
+    fn clone_from(&mut self, source: &Self) {
+        self.counts.clone_from(&source.counts);
+    }
 }
 
 impl Cut {

@@ -6,7 +6,7 @@ use hashbrown::HashSet;
 use rapidhash::fast::RandomState;
 
 use super::wakeup_tree::{Element, Sequence};
-use crate::execution::{Execution, Location, Mode, Move, Step, ThreadId};
+use crate::execution::{Access, Execution, Location, Mode, Move, Step, ThreadId};
 use crate::trace::{Blocks, Cut, Trace};
 
 /// The second event of a race.
@@ -222,12 +222,15 @@ impl Race {
         if !trace.has_shared_changes() {
             return false;
         }
-        let wanted = self.step.accesses.iter();
-        let wanted: Vec<Location> = wanted
-            .filter(|access| access.mode == Mode::Write)
-            .map(|access| access.location)
-            .collect();
-        for location in wanted {
+        for wanted in 0..self.step.accesses.len() {
+            let Access { location, mode, .. } = self.step.accesses[wanted];
+            let comes_in = |event: usize| {
+                let mut accesses = trace.accesses(event);
+                accesses.any(|it| it.location == location && it.mode == Mode::Shared)
+            };
+            if mode != Mode::Write || !(first..trace.len()).any(comes_in) {
+                continue;
+            }
             // Since when each thread is inside, and how many times it has come in more often than it has left.
             let mut inside: Vec<(usize, u32)> = vec![(0, 0); trace.lanes()];
             for (event, known) in trace.events().iter().enumerate() {
