@@ -49,8 +49,12 @@ impl ProgressLine {
             Some(bound) => format!(" · done up to bound {bound}"),
             None => String::new(),
         };
+        let done = match progress.part_done {
+            Some(part) => format!(" · {:.1} % of what is known to be run", part * 100.0),
+            None => String::new(),
+        };
         complain(&format!(
-            "\r\x1b[K{}: {} executions ({}/s) · {} classes · longest {}{bound} · {}",
+            "\r\x1b[K{}: {} executions ({}/s) · {} classes · longest {}{bound}{done} · {}",
             self.label,
             number(progress.executions),
             number(rate),

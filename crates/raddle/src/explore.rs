@@ -203,6 +203,7 @@ impl<'a> Run<'a> {
                 earlier: self.executions,
                 limit: limits.executions,
                 clock: Clock::default(),
+                wants_estimate: false,
             };
             let result = if workers > 1 {
                 let twin = self.program.twin(self.options);
@@ -296,6 +297,8 @@ struct Watch<'a, 'p> {
     /// The most executions of this exploration.
     limit: u64,
     clock: Clock,
+    /// Whether time has gone by since the last estimate. There is none if several workers have a part each.
+    wants_estimate: bool,
 }
 
 impl<'p> Watch<'_, 'p> {
@@ -345,9 +348,17 @@ impl Visitor<Program> for Watch<'_, '_> {
         let mut all = self.all();
         let executions = self.earlier + all.executions;
         all.progress.show(now, executions);
+        drop(all);
+        self.wants_estimate = self.options.workers == 1;
         match self.deadline {
             Some(deadline) if now >= deadline => ControlFlow::Break(()),
             _ => ControlFlow::Continue(()),
+        }
+    }
+
+    fn estimate(&mut self, done: &dyn Fn() -> f64) {
+        if std::mem::take(&mut self.wants_estimate) {
+            self.all().progress.done(done());
         }
     }
 

@@ -11,6 +11,8 @@ pub(crate) struct Progress {
     shown: Option<Instant>,
     visible: bool,
     bound: Option<u32>,
+    /// Which part of what is known is done, if that is known.
+    done: Option<f64>,
 }
 
 impl Progress {
@@ -23,7 +25,13 @@ impl Progress {
             shown: None,
             visible: std::io::stderr().is_terminal(),
             bound: None,
+            done: None,
         }
+    }
+
+    /// This part of what is known to be run was run.
+    pub(crate) fn done(&mut self, part: f64) {
+        self.done = Some(part);
     }
 
     /// All executions up to a bound were made.
@@ -43,10 +51,14 @@ impl Progress {
             Some(bound) => format!(", done with up to {bound} preemptions"),
             None => String::new(),
         };
+        let done = match self.done.take() {
+            Some(part) => format!(", {:.1} % of what is known to be run", part * 100.0),
+            None => String::new(),
+        };
         // Nothing is lost if the terminal has gone.
         let _ = write!(
             std::io::stderr(),
-            "\rraddle: {executions} executions in {seconds:.0} s, {rate:.0} a second{bound} "
+            "\rraddle: {executions} executions in {seconds:.0} s, {rate:.0} a second{bound}{done} "
         );
     }
 }

@@ -44,6 +44,10 @@ pub trait Visitor<X> {
         ControlFlow::Continue(())
     }
 
+    /// Told between executions how to find out which part of all that is known to be run was run. Other things to run may
+    /// be found later, so it is an estimate, and mostly too high. Not every explorer knows.
+    fn estimate(&mut self, _done: &dyn Fn() -> f64) {}
+
     /// All executions within a bound were run, and others are left.
     fn bound_reached(&mut self, _bound: u32) -> ControlFlow<()> {
         ControlFlow::Continue(())
@@ -76,4 +80,28 @@ pub(crate) fn default_thread<X: Execution>(
     let can_move = |thread: &ThreadId| execution.status(*thread) == Status::Enabled;
     last.filter(can_move)
         .or_else(|| execution.threads().iter().copied().find(can_move))
+}
+
+/// Which part of a tree was visited, given how many branches were visited and how many are known in each state on the
+/// path to the leaf that was visited last, if all branches of a state are equally large.
+pub(crate) fn part_done(path: impl Iterator<Item = (usize, usize)>) -> f64 {
+    let (mut done, mut part) = (0.0, 1.0);
+    for (visited, known) in path {
+        part /= known.max(1) as f64;
+        done += part * visited as f64;
+    }
+    done + part
+}
+
+#[cfg(test)]
+mod tests {
+    use super::part_done;
+
+    #[test]
+    fn parts_of_a_tree() {
+        assert!((part_done([].into_iter()) - 1.0).abs() < 1e-9);
+        // The first leaf of a tree with two branches that have two each, and the last one.
+        assert!((part_done([(0, 2), (0, 2)].into_iter()) - 0.25).abs() < 1e-9);
+        assert!((part_done([(1, 2), (1, 2)].into_iter()) - 1.0).abs() < 1e-9);
+    }
 }

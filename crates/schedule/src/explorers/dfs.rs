@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 
 use super::workers::{Pool, Stoppable};
 use crate::execution::{Diverged, Execution, Move, Status, Step, ThreadId};
-use crate::explorer::{Coverage, Explorer, Visitor};
+use crate::explorer::{Coverage, Explorer, Visitor, part_done};
 use crate::trace::Trace;
 
 /// The naive search.
@@ -22,6 +22,8 @@ pub struct Dfs {
 struct Node {
     /// The moves that are still to be tried.
     left: Vec<Move>,
+    /// How many were tried before the one that is being tried.
+    tried: usize,
     /// The preemptions on the way here.
     preemptions: u32,
     /// The thread that made the last move, if it could make another: all others would preempt it.
@@ -138,6 +140,10 @@ impl<'a, X: Execution> Search<'a, X> {
             if visitor.ended(self.execution, &self.trace).is_break() {
                 return Ok(ControlFlow::Break(()));
             }
+            visitor.estimate(&|| {
+                let path = self.nodes.iter();
+                part_done(path.map(|node| (node.tried, node.tried + 1 + node.left.len())))
+            });
             pause(self);
             while self.nodes.last().is_some_and(|node| node.left.is_empty()) {
                 self.nodes.pop();
@@ -145,9 +151,10 @@ impl<'a, X: Execution> Search<'a, X> {
                     self.trace.truncate(self.trace.len() - 1);
                 }
             }
-            if self.nodes.is_empty() {
+            let Some(last) = self.nodes.last_mut() else {
                 return Ok(ControlFlow::Continue(()));
-            }
+            };
+            last.tried += 1;
             self.execution.replay(&mut self.trace, &mut self.step)?;
         }
     }
@@ -230,6 +237,7 @@ impl Dfs {
         let can_move = |thread: &ThreadId| execution.status(*thread) == Status::Enabled;
         let mut node = Node {
             left: Vec::new(),
+            tried: 0,
             preemptions,
             running: last.filter(can_move),
         };

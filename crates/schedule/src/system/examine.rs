@@ -85,7 +85,7 @@ impl Examination {
 }
 
 /// How an exploration is coming along.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Progress {
     /// Executions that were run to their end.
     pub executions: u64,
@@ -95,6 +95,8 @@ pub struct Progress {
     pub longest: usize,
     /// The greatest bound on preemptions within which all was run, and others were left.
     pub bound: Option<u32>,
+    /// Which part of what is known to be run was run, if that is known: mostly too much, since more may be found.
+    pub part_done: Option<f64>,
     /// The time since the start.
     pub elapsed: Duration,
 }

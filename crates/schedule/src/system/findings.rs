@@ -36,6 +36,7 @@ pub(super) struct Findings<'a, S> {
     classes: HashSet<ClassHash, RandomState>,
     /// An execution that was larger than can be kept does not end the exploration, but what it claims.
     capacity: Option<Stop>,
+    part_done: Option<f64>,
     examination: Examination,
 }
 
@@ -61,6 +62,7 @@ impl<'a, S: System> Findings<'a, S> {
             known: HashSet::default(),
             classes: HashSet::default(),
             capacity: None,
+            part_done: None,
             examination: Examination {
                 coverage: Coverage::Some,
                 stop: None,
@@ -110,6 +112,7 @@ impl<'a, S: System> Findings<'a, S> {
                 classes: self.classes.len() as u64,
                 longest: self.examination.longest,
                 bound: self.examination.finished_bound(),
+                part_done: self.part_done,
                 elapsed: now - self.started,
             });
         }
@@ -122,6 +125,16 @@ impl<'a, S: System> Findings<'a, S> {
         } else {
             None
         }
+    }
+
+    /// Whether one worker finds all: then it can say how far it is.
+    pub(super) fn are_of_one_worker(&self) -> bool {
+        self.settings.workers <= 1
+    }
+
+    /// This part of what is known to be run was run.
+    pub(super) fn part_done(&mut self, part: f64) {
+        self.part_done = Some(part);
     }
 
     /// All executions within the next bound were run.

@@ -80,6 +80,8 @@ pub(super) struct Examiner<'w, 'a, S> {
     /// Why this worker does not go on. An explorer then stops the others too.
     stop: Rc<Cell<Option<Stop>>>,
     clock: Clock,
+    /// Whether time has gone by since the last estimate.
+    wants_estimate: bool,
 }
 
 impl<'w, 'a, S: System> Examiner<'w, 'a, S> {
@@ -88,6 +90,7 @@ impl<'w, 'a, S: System> Examiner<'w, 'a, S> {
             findings,
             stop: execution.stop(),
             clock: Clock::default(),
+            wants_estimate: false,
         }
     }
 }
@@ -115,14 +118,22 @@ impl<S: System> Visitor<Worker<'_, '_, S>> for Examiner<'_, '_, S> {
     }
 
     fn pulse(&mut self) -> ControlFlow<()> {
-        if let Some(now) = self.clock.tick()
-            && let Some(stop) = lock(self.findings).look_around(now)
-        {
-            self.stop.set(Some(stop));
+        if let Some(now) = self.clock.tick() {
+            let mut findings = lock(self.findings);
+            self.wants_estimate = findings.are_of_one_worker();
+            if let Some(stop) = findings.look_around(now) {
+                self.stop.set(Some(stop));
+            }
         }
         match self.stop.get() {
             Some(_) => ControlFlow::Break(()),
             None => ControlFlow::Continue(()),
+        }
+    }
+
+    fn estimate(&mut self, done: &dyn Fn() -> f64) {
+        if std::mem::take(&mut self.wants_estimate) {
+            lock(self.findings).part_done(done());
         }
     }
 

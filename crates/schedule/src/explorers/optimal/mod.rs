@@ -36,7 +36,7 @@ use race::{Race, Second, conflict};
 use wakeup_tree::{Branch, Sequence, WakeupTree};
 
 use crate::execution::{Diverged, Execution, Move, Status, Step, ThreadId};
-use crate::explorer::{Coverage, Explorer, Visitor, default_thread};
+use crate::explorer::{Coverage, Explorer, Visitor, default_thread, part_done};
 use crate::trace::Trace;
 
 /// The search that runs each class once.
@@ -153,6 +153,7 @@ impl<'a, X: Execution> Search<'a, X> {
             if self.reverse_races(begin, visitor).is_break() {
                 return Ok(ControlFlow::Break(()));
             }
+            visitor.estimate(&|| self.part_done());
             pause(self);
             let Some(branch) = self.backtrack() else {
                 return Ok(ControlFlow::Continue(()));
@@ -188,6 +189,14 @@ impl<'a, X: Execution> Search<'a, X> {
             stable_locations: self.execution.location_count(),
         });
         Some(next)
+    }
+
+    /// Which part of what is known to be run was run.
+    fn part_done(&self) -> f64 {
+        part_done(self.nodes.iter().map(|node| {
+            let visited = node.sleep.len() - node.inherited;
+            (visited, visited + 1 + node.wakeup_tree.len())
+        }))
     }
 
     /// Goes back to the last state from which something is left to run, and takes it.

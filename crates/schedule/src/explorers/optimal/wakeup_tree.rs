@@ -93,6 +93,11 @@ impl WakeupTree {
         tree
     }
 
+    /// How many branches it has.
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
     /// Whether there is nothing to run.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
