@@ -79,6 +79,7 @@ pub(crate) fn replay(program: &mut Program, schedule: Vec<Move>, options: &Optio
 }
 
 /// What ends one exploration, beside what ends all.
+#[derive(Clone, Copy)]
 struct Limits {
     executions: u64,
     deadline: Option<Instant>,

@@ -190,11 +190,10 @@ fn treiber_stack() {
 
 #[test]
 fn several_workers_run_each_class_once() {
-    let programs: [(&str, std::sync::Arc<dyn Fn() + Send + Sync>); 2] = [
-        ("adds", std::sync::Arc::new(adds(3, 2))),
-        ("stack", std::sync::Arc::new(treiber_stack)),
-    ];
-    for (name, program) in programs {
+    type Program = std::sync::Arc<dyn Fn() + Send + Sync>;
+    let adds: Program = std::sync::Arc::new(adds(3, 2));
+    let stack: Program = std::sync::Arc::new(treiber_stack);
+    for (name, program) in [("adds", adds), ("stack", stack)] {
         for explorer in ["optimal", "iterative", "bounded", "algorithm1", "cb-dfs"] {
             let run = |workers: usize| {
                 let program = program.clone();

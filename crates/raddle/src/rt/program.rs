@@ -338,7 +338,7 @@ impl Execution for Program {
         state.compare(next)
     }
 
-    /// A thread that moves several times in a row does so without coming back in between: see [`State::runs_on`].
+    /// A thread that moves several times in a row does so without coming back in between: see `State::runs_on`.
     fn replay(&mut self, trace: &mut Trace, step: &mut Step) -> Result<(), Diverged> {
         self.restart();
         self.runtime
