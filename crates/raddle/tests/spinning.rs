@@ -6,6 +6,7 @@ use common::{all, all_with};
 use raddle::sync::Mutex;
 use raddle::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
 use raddle::{Checker, FailureKind, Options, hint, thread};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 #[test]
@@ -329,4 +330,143 @@ fn a_delay_is_not_a_round() {
         seen
     });
     assert_eq!((all.classes, all.outcomes), (2, [0, 1].into()));
+}
+
+/// Under every explorer, all schedules are covered and nothing fails.
+fn ends(body: impl Fn() + Clone + Send + Sync + 'static) {
+    for (explorer, workers) in [("optimal", 1), ("iterative", 1), ("optimal", 3)] {
+        let checker = Checker::new().explorer(explorer).workers(workers);
+        let report = checker.max_executions(5_000).check(body.clone());
+        assert!(report.complete, "{explorer}, {workers} workers");
+    }
+}
+
+/// Each consumer could change the queue in vain, which must not wake the other one for ever.
+#[test]
+fn two_consumers_poll_an_empty_queue() {
+    ends(|| {
+        let queue = Arc::new(Mutex::new(VecDeque::new()));
+        let consume = |queue: &Mutex<VecDeque<u32>>| {
+            loop {
+                if let Some(item) = queue.lock().unwrap().pop_front() {
+                    return item;
+                }
+                thread::yield_now();
+            }
+        };
+        let consumers =
+            [queue.clone(), queue.clone()].map(|queue| thread::spawn(move || consume(&queue)));
+        queue.lock().unwrap().push_back(1);
+        queue.lock().unwrap().push_back(2);
+        let sum: u32 = consumers
+            .into_iter()
+            .map(|consumer| consumer.join().unwrap())
+            .sum();
+        assert_eq!(sum, 3);
+    });
+}
+
+/// Something comes between giving back the lock and going round.
+#[test]
+fn two_threads_poll_under_a_lock_and_then_look_elsewhere() {
+    ends(|| {
+        let (value, stop) = (Arc::new(Mutex::new(0)), Arc::new(AtomicBool::new(false)));
+        let poll = |value: &Mutex<u32>, stop: &AtomicBool| {
+            while *value.lock().unwrap() == 0 && !stop.load(SeqCst) {
+                thread::yield_now();
+            }
+        };
+        let both = [0; 2].map(|_| {
+            let (value, stop) = (value.clone(), stop.clone());
+            thread::spawn(move || poll(&value, &stop))
+        });
+        *value.lock().unwrap() = 1;
+        for thread in both {
+            thread.join().unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_loop_waits_for_the_last_reference_to_go() {
+    ends(|| {
+        let value = raddle::sync::Arc::new(1);
+        let weak = raddle::sync::Arc::downgrade(&value);
+        let other = thread::spawn(move || drop(value));
+        while weak.upgrade().is_some() {
+            thread::yield_now();
+        }
+        other.join().unwrap();
+    });
+}
+
+/// The worker goes round the same way whether it has done something or not; what it does is seen in the
+/// queue itself, or only in what the vector points to.
+#[test]
+fn a_worker_goes_round_and_does_something_each_time() {
+    ends(|| {
+        let work = Arc::new((Mutex::new(VecDeque::from([1, 2])), AtomicBool::new(false)));
+        let worker = {
+            let work = work.clone();
+            thread::spawn(move || {
+                let mut done = 0;
+                while !work.1.load(SeqCst) {
+                    done += work.0.lock().unwrap().pop_front().map_or(0, |_| 1);
+                    thread::yield_now();
+                }
+                done
+            })
+        };
+        while !work.0.lock().unwrap().is_empty() {
+            thread::yield_now();
+        }
+        work.1.store(true, SeqCst);
+        assert_eq!(worker.join().unwrap(), 2);
+    });
+    ends(|| {
+        let work = Arc::new((Mutex::new(vec![false; 3]), AtomicBool::new(false)));
+        let worker = {
+            let work = work.clone();
+            thread::spawn(move || {
+                while !work.1.load(SeqCst) {
+                    if let Some(undone) = work.0.lock().unwrap().iter_mut().find(|done| !**done) {
+                        *undone = true;
+                    }
+                    thread::yield_now();
+                }
+            })
+        };
+        while !work.0.lock().unwrap().iter().all(|&done| done) {
+            thread::yield_now();
+        }
+        work.1.store(true, SeqCst);
+        worker.join().unwrap();
+    });
+}
+
+#[test]
+fn polling_under_a_lock_for_ever_is_a_live_lock() {
+    for threads in 1..=2 {
+        let failed = Checker::new()
+            .explorer("optimal")
+            .run(move || {
+                let queue = Arc::new(Mutex::new(VecDeque::<u32>::new()));
+                let poll = |queue: &Mutex<VecDeque<u32>>| {
+                    while queue.lock().unwrap().pop_front().is_none() {
+                        thread::yield_now();
+                    }
+                };
+                for _ in 1..threads {
+                    let queue = queue.clone();
+                    thread::spawn(move || poll(&queue));
+                }
+                poll(&queue);
+            })
+            .unwrap_err();
+        assert_eq!(
+            failed.failure.kind,
+            FailureKind::LiveLock,
+            "{threads} threads"
+        );
+    }
 }

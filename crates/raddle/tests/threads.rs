@@ -233,3 +233,32 @@ fn a_thread_may_have_a_larger_stack() {
         });
     }
 }
+
+/// In `std` it ends the process.
+#[test]
+fn a_thread_local_that_panics_in_its_destructor_is_a_failure() {
+    struct Bad;
+    impl Drop for Bad {
+        fn drop(&mut self) {
+            panic!("not this way");
+        }
+    }
+    raddle::thread_local! {
+        static BAD: Bad = Bad;
+    }
+    for explorer in ["optimal", "iterative"] {
+        let failed = raddle::Checker::new()
+            .explorer(explorer)
+            .run(|| {
+                let child = thread::spawn(|| BAD.with(|_| ()));
+                drop(child.join());
+            })
+            .unwrap_err();
+        assert_eq!(
+            failed.failure.kind,
+            raddle::FailureKind::Panic,
+            "{explorer}"
+        );
+        assert!(failed.text.contains("not this way"), "{}", failed.text);
+    }
+}

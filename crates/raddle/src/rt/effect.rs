@@ -6,7 +6,7 @@
 use raddle_schedule::{Access, Location, Mode};
 
 use super::objects::Channel;
-use super::operation::{Operation, channel, count, once, rw};
+use super::operation::{Left, Operation, channel, count, mx, once, rw};
 
 /// A state: the values of locations.
 pub(crate) trait Values {
@@ -180,9 +180,9 @@ pub(crate) fn effect(
                 Effect::gives(0)
             }
         }
-        Operation::Unlock { mutex, unused } => {
+        Operation::Unlock { mutex, left } => {
             let value = values.value(mutex);
-            access(mutex, Mode::Write, value, unlocked(value, unused));
+            access(mutex, Mode::Write, value, unlocked(value, left));
             Effect::DONE
         }
 
@@ -221,9 +221,13 @@ pub(crate) fn effect(
                 Effect::gives(0)
             }
         }
-        Operation::WriteUnlock { lock, unused } => {
+        Operation::WriteUnlock { lock, left } => {
             let value = values.value(lock);
-            let version = if unused { 0 } else { rw::VERSION };
+            let version = match left {
+                Left::Changed => rw::VERSION,
+                Left::Unchanged => 0,
+                Left::Alike => rw::ALIKE,
+            };
             let after = (value & !rw::WRITER).wrapping_add(version);
             access(lock, Mode::Write, value, after);
             Effect::DONE
@@ -237,7 +241,7 @@ pub(crate) fn effect(
 
         Operation::Wait { condvar, mutex } => {
             let value = values.value(mutex);
-            access(mutex, Mode::Write, value, unlocked(value, false));
+            access(mutex, Mode::Write, value, unlocked(value, Left::Changed));
             let waiters = values.value(condvar);
             access(condvar, Mode::Write, waiters, waiters + 1);
             Effect::DONE
@@ -342,12 +346,13 @@ pub(crate) fn effect(
     }
 }
 
-fn unlocked(value: u64, unused: bool) -> u64 {
-    if unused {
-        value & !1
-    } else {
-        (value | 1).wrapping_add(1)
-    }
+fn unlocked(value: u64, left: Left) -> u64 {
+    let version = match left {
+        Left::Changed => mx::VERSION,
+        Left::Unchanged => 0,
+        Left::Alike => mx::ALIKE,
+    };
+    (value & !mx::LOCKED).wrapping_add(version)
 }
 
 /// Sending touches the message and its number, which orders it after other sends and before

@@ -67,6 +67,7 @@ impl State {
         });
         self.accesses.extend_from_slice(&step.accesses);
         // If no step was idle, and this one is not, nobody asks what it changes.
+        self.idle_before = self.idle;
         if step.last_resort || self.idle > 0 {
             let changes = |access: &Access| progresses(self.objects.kind(access.location), access);
             if step.accesses.iter().any(changes) {

@@ -194,6 +194,14 @@ pub(crate) fn fail(failure: Failure) {
     }
 }
 
+/// Whether the current thread has said that it spins.
+pub(crate) fn is_spinning() -> bool {
+    try_current().is_some_and(|runtime| {
+        let state = runtime.state.borrow();
+        state.thread(state.current).spinning.has_begun()
+    })
+}
+
 /// The code under test asks which thread it runs on, in some way: a destructor that does can tell who has dropped the
 /// last reference.
 pub(crate) fn depends_on_thread() {

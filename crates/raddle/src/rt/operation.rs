@@ -80,10 +80,9 @@ pub(crate) enum Operation {
     TryLock {
         mutex: Location,
     },
-    /// `unused`: nothing was changed under the lock, and the thread is polling.
     Unlock {
         mutex: Location,
-        unused: bool,
+        left: Left,
     },
 
     ReadLock {
@@ -103,7 +102,7 @@ pub(crate) enum Operation {
     },
     WriteUnlock {
         lock: Location,
-        unused: bool,
+        left: Left,
     },
     /// Turns a lock for writing into one for reading.
     Downgrade {
@@ -263,8 +262,26 @@ pub(crate) mod count {
     pub(crate) const STRONG: u64 = WEAK - 1;
 }
 
-/// What is added to the value of a mutex when it was held, or poisoned.
-pub(crate) const MUTEX_VERSION: u64 = 2;
+/// How a thread leaves what a lock protects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Left {
+    /// It may have changed it: the lock gets another version.
+    Changed,
+    /// It has only looked at it, and is polling: the lock is as if it had not been there.
+    Unchanged,
+    /// It may have changed it, but it is polling and what can be seen of it is as before. The lock is marked in a way that
+    /// wakes nobody who polls too.
+    Alike,
+}
+
+/// The value of a mutex: whether it is locked, its version, and how often it was left [alike](Left::Alike).
+pub(crate) mod mx {
+    pub(crate) const LOCKED: u64 = 1;
+    /// Added when it was held, or poisoned.
+    pub(crate) const VERSION: u64 = 2;
+    pub(crate) const ALIKE: u64 = 1 << 48;
+    pub(crate) const ALL_ALIKE: u64 = !(ALIKE - 1);
+}
 
 /// The parts of the value of a reader-writer lock: below are the readers, above a count of
 /// how often it was given back after writing.
@@ -272,6 +289,8 @@ pub(crate) mod rw {
     pub(crate) const WRITER: u64 = 1 << 32;
     pub(crate) const READERS: u64 = WRITER - 1;
     pub(crate) const VERSION: u64 = WRITER << 1;
+    pub(crate) const ALIKE: u64 = 1 << 52;
+    pub(crate) const ALL_ALIKE: u64 = !(ALIKE - 1);
 }
 
 impl Operation {

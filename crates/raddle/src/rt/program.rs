@@ -400,7 +400,8 @@ fn run_thread(body: impl FnOnce()) {
     state.thread_mut(id).panicking = false;
     if ended.is_err() || locals.is_err() {
         state.note_panic(id);
-        if id == ThreadId::MAIN {
+        // As in `std`, nothing can catch what a thread-local's destructor throws.
+        if id == ThreadId::MAIN || locals.is_err() {
             let failure = state.panic_failure();
             state.fail(failure);
             return;

@@ -30,7 +30,7 @@ use super::Place;
 use super::counts::{Site, site};
 use super::failure::{Failure, FailureKind, Remark};
 use super::objects::{Kind, Objects};
-use super::operation::{Operation, channel, rw};
+use super::operation::{Left, Operation, channel, mx, rw};
 use super::scout::Scout;
 use super::state::{Phase, State};
 use super::thread::{Announced, Thread};
@@ -45,8 +45,8 @@ const MOST_SCOUTS: u32 = 16;
 /// Whether an access changes something, other than that somebody was there for a moment.
 pub(super) fn progresses(kind: Kind, access: &Access) -> bool {
     let ignored = match kind {
-        Kind::Mutex => 1,
-        Kind::RwLock => rw::READERS | rw::WRITER,
+        Kind::Mutex => mx::LOCKED | mx::ALL_ALIKE,
+        Kind::RwLock => rw::READERS | rw::WRITER | rw::ALL_ALIKE,
         _ => 0,
     };
     access.before & !ignored != access.after & !ignored
@@ -80,6 +80,8 @@ struct Touched {
     left: u64,
     /// It was changed in a way that commutes: what was left depends on others, too.
     shared: bool,
+    /// How much was added.
+    added: u64,
     /// The part of the value that does not matter to the thread.
     ignored: u64,
 }
@@ -177,7 +179,10 @@ impl Loops {
     fn raise(&mut self, mark: usize, rounds: u32) -> bool {
         let patience = &mut self.patience[mark];
         let is_new = rounds > patience.rounds;
-        patience.rounds = patience.rounds.max(rounds);
+        if is_new {
+            // One that turns out to be more patient each time is not to be found out about step by step.
+            patience.rounds = rounds.max(patience.rounds.saturating_mul(2));
+        }
         is_new
     }
 
@@ -203,9 +208,48 @@ impl Spinning {
         self.delays = 0;
     }
 
+    /// What the thread finds at a location if nobody else has changed it: what it left there, and what it has added
+    /// since then. Also says when it touched it last.
+    fn expected_at(&self, location: Location) -> Option<(usize, u64)> {
+        let (mut latest, mut added) = (None, 0u64);
+        for (index, touched) in self.touched.iter().enumerate().rev() {
+            if touched.location != location {
+                continue;
+            }
+            let latest = *latest.get_or_insert(index);
+            if !touched.shared {
+                return Some((latest, touched.left.wrapping_add(added)));
+            }
+            added = added.wrapping_add(touched.added);
+        }
+        None
+    }
+
     /// Whether the thread has come to a mark. What it does before that is never asked for.
     pub(super) fn has_begun(&self) -> bool {
         !self.marks.is_empty()
+    }
+
+    /// Whether a thread that comes to a mark has done the same since it came there before as the time before that.
+    fn repeats(&self, announced: &[Announced], place: Place) -> bool {
+        let last = announced.last().map(|last| last.place);
+        let is_it = |mark: &&Mark| std::ptr::eq(mark.place, place) && same(mark.last, last);
+        let mark = self.marks.iter().find(is_it);
+        mark.is_some_and(|mark| mark.repeats(announced))
+    }
+
+    /// Whether a thread does what it did in its last round, up to an operation at this place.
+    pub(super) fn goes_round(&self, announced: &[Announced], place: Place) -> bool {
+        let mark = self.marks.get(self.latest);
+        mark.is_some_and(|mark| {
+            let (begin, end) = mark.round;
+            let before = announced[begin..end].iter().map(|one| one.place);
+            let now = announced[end..].iter().map(|one| one.place);
+            let now = now.chain([place]);
+            begin < end
+                && before.len() > announced.len() - end
+                && before.zip(now).all(|(one, two)| std::ptr::eq(one, two))
+        })
     }
 
     /// Comes to a mark. Returns which one, and whether it was there before.
@@ -284,7 +328,7 @@ impl State {
     }
 
     fn come_to_mark(&mut self, place: Place) {
-        self.correct_unused_lock();
+        self.correct_unused_lock(place);
         let current = self.current;
         let thread = &mut self.threads[current.index()];
         let loops = &mut self.loops;
@@ -361,29 +405,38 @@ impl State {
     }
 
     /// A thread that has only looked at what a lock protects, and will do so again, leaves the lock as if
-    /// it had never been there: others that do the same need not look again.
-    fn correct_unused_lock(&mut self) {
+    /// it had never been there: others that do the same need not look again. Neither need they if it could have changed something, but
+    /// does the same round after round, and what it could have changed looks as before (it has tried to take something out of
+    /// an empty queue): otherwise two such threads would wake each other for ever.
+    fn correct_unused_lock(&mut self, place: Place) {
         let current = self.current;
         let thread = self.thread_mut(current);
         let Some(last) = thread.steps.checked_sub(1) else {
             return;
         };
-        if thread.changed_under_lock {
+        let repeats = || thread.spinning.repeats(&thread.announced, place);
+        let now = if !thread.changed_under_lock {
+            Left::Unchanged
+        } else if thread.looks_unchanged && repeats() {
+            Left::Alike
+        } else {
             return;
-        }
+        };
         let operation = &mut thread.announced[last as usize].operation;
-        let (lock, version) = match operation {
-            Operation::Unlock { mutex, unused } if !*unused => {
-                *unused = true;
-                (*mutex, 2)
+        let (lock, version, alike) = match operation {
+            Operation::Unlock { mutex, left } if *left == Left::Changed => {
+                *left = now;
+                (*mutex, mx::VERSION, mx::ALIKE)
             }
-            Operation::WriteUnlock { lock, unused } if !*unused => {
-                *unused = true;
-                (*lock, rw::VERSION)
+            Operation::WriteUnlock { lock, left } if *left == Left::Changed => {
+                *left = now;
+                (*lock, rw::VERSION, rw::ALIKE)
             }
             _ => return,
         };
-        let value = self.objects.value(lock).wrapping_sub(version);
+        let mark = if now == Left::Alike { alike } else { 0 };
+        let value = self.objects.value(lock);
+        let value = value.wrapping_sub(version).wrapping_add(mark);
         self.objects.set(lock, value);
         let touched = &mut self.thread_mut(current).spinning.touched;
         if let Some(touched) = touched.iter_mut().rfind(|touched| touched.location == lock) {
@@ -393,6 +446,9 @@ impl State {
         if let Some(access) = accesses.rfind(|access| access.location == lock) {
             access.after = value;
         }
+        // It has not changed anything either.
+        let was_last_resort = self.made.last().is_some_and(|made| made.last_resort);
+        self.idle = self.idle_before + u32::from(was_last_resort);
         self.corrected = Some((lock, value));
     }
 
@@ -444,25 +500,29 @@ impl Thread {
                 _ => 0,
             };
             let shared = access.mode == Mode::Shared && ignored == 0;
-            let mut touched = spinning.touched.iter();
-            if let Some(index) = touched.rposition(|known| known.location == location)
-                && let before = spinning.touched[index]
-                && !shared
-                && !before.shared
-                && (before.left ^ access.before) & !ignored != 0
+            if !shared
+                && let Some((index, expected)) = spinning.expected_at(location)
+                && (expected ^ access.before) & !ignored != 0
             {
                 changed = true;
                 spinning.torn = spinning.torn.max(index + 1);
             }
-            // Who only reads what a lock protects does not mind other readers.
+            // Nobody who waits minds that somebody was there who has left the lock alike; and who only reads what it
+            // protects does not mind other readers.
+            let alike = match objects.kind(location) {
+                Kind::Mutex => mx::ALL_ALIKE,
+                Kind::RwLock => rw::ALL_ALIKE,
+                _ => 0,
+            };
             let touched = Touched {
                 location,
                 left,
                 shared,
+                added: access.after.wrapping_sub(access.before),
                 ignored: if access.mode == Mode::Shared {
-                    ignored
+                    ignored | alike
                 } else {
-                    0
+                    alike
                 },
             };
             spinning.touched.push(touched);

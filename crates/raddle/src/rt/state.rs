@@ -62,6 +62,8 @@ pub(crate) struct State {
     pub(crate) impossible: bool,
     /// How many steps in a row were a last resort and changed nothing.
     pub(crate) idle: u32,
+    /// How many there were before the last step.
+    pub(super) idle_before: u32,
     pub(crate) copies: Copies,
     pub(crate) clocks: Clocks,
     pub(crate) counts: Counts,
@@ -147,6 +149,7 @@ impl State {
             failure: None,
             impossible: false,
             idle: 0,
+            idle_before: 0,
             copies: Copies::default(),
             clocks: Clocks::default(),
             counts: Counts::default(),

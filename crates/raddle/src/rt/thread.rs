@@ -9,7 +9,7 @@ use raddle_schedule::{Location, ThreadId};
 use super::Place;
 use super::counts::Counted;
 use super::fiber::Suspender;
-use super::operation::Operation;
+use super::operation::{Left, Operation};
 use super::spin::{Spinning, Watch};
 
 /// An operation that a thread made or is about to make.
@@ -55,6 +55,8 @@ pub(crate) struct Thread {
     pub(crate) polls: bool,
     /// Whether something was changed under the lock that it gives back.
     pub(crate) changed_under_lock: bool,
+    /// Whether it looks as if nothing was, although it could have been.
+    pub(crate) looks_unchanged: bool,
     pub(crate) children: u32,
     /// Its end, as a location.
     pub(crate) end: Option<Location>,
@@ -109,6 +111,7 @@ impl Thread {
         self.spin_next = None;
         self.polls = false;
         self.changed_under_lock = false;
+        self.looks_unchanged = false;
         self.children = 0;
         self.end = None;
         self.token = None;
@@ -117,6 +120,10 @@ impl Thread {
         self.guard = 0..0;
         self.held.clear();
         self.local_order.clear();
+        if !self.locals.is_empty() {
+            // One of their destructors has panicked.
+            self.forget_locals();
+        }
         self.panicking = false;
         self.panicked = None;
         self.joined = false;
@@ -140,13 +147,23 @@ impl Thread {
         let end = u32::try_from(self.watches.len()).expect("too many watched locations");
         let start = match &mut operation {
             // Who spins while it holds a lock keeps others from what it waits for; it waits after giving it back.
-            Operation::Unlock { unused, .. } | Operation::WriteUnlock { unused, .. }
-                if self.polls =>
-            {
-                *unused = !self.changed_under_lock;
+            Operation::Unlock { left, .. } | Operation::WriteUnlock { left, .. } if self.polls => {
+                if !self.changed_under_lock {
+                    *left = Left::Unchanged;
+                }
                 None
             }
             Operation::ReadUnlock { .. } => None,
+            // It only looks at what the lock protects, again.
+            Operation::Unlock { left, .. } | Operation::WriteUnlock { left, .. }
+                if self.spinning.goes_round(&self.announced, place) =>
+            {
+                if !self.changed_under_lock {
+                    *left = Left::Unchanged;
+                }
+                self.polls = false;
+                self.spin_next.take()
+            }
             _ => {
                 self.polls = false;
                 self.spin_next.take()

@@ -195,7 +195,7 @@ impl Condvar {
     ) -> LockResult<MutexGuard<'_, T>> {
         let place = here();
         let (mutex, changed) = guard.keep();
-        unlock(mutex, place, changed);
+        unlock(mutex, place, changed, false);
         mutex.lock()
     }
 

@@ -4,6 +4,7 @@ mod arc;
 mod arc_traits;
 pub mod atomic;
 mod barrier;
+mod changes;
 mod condvar;
 mod lazy;
 pub mod mpsc;

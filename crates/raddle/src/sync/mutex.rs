@@ -1,6 +1,6 @@
 //! [`Mutex`].
 
-use std::cell::{Cell, UnsafeCell};
+use std::cell::UnsafeCell;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
@@ -10,7 +10,8 @@ use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
 
 use raddle_schedule::Location;
 
-use crate::rt::operation::{MUTEX_VERSION, Operation, Update, Width};
+use super::changes::Changes;
+use crate::rt::operation::{Left, Operation, Update, Width, mx};
 use crate::rt::{self, Home, Id, Kind, Misuse, Place, State, here, home};
 
 /// A lock: as `std::sync::Mutex`.
@@ -120,7 +121,7 @@ impl<T: ?Sized> Mutex<T> {
             mutex: self,
             place,
             was_panicking: rt::panicking(),
-            changed: Cell::new(false),
+            changes: Changes::default(),
             not_send: PhantomData,
         };
         checked(guard, self.poisoned.load(Ordering::Relaxed))
@@ -152,7 +153,7 @@ impl<T: ?Sized> Mutex<T> {
                 Ok(Operation::Update {
                     at: self.locate(state)?,
                     update: Update::Add(Width(64)),
-                    operand: MUTEX_VERSION,
+                    operand: mx::VERSION,
                     order: Ordering::Relaxed,
                 })
             });
@@ -196,8 +197,7 @@ pub struct MutexGuard<'a, T: ?Sized> {
     mutex: &'a Mutex<T>,
     place: Place,
     was_panicking: bool,
-    /// Whether the data may have been changed.
-    changed: Cell<bool>,
+    changes: Changes,
     not_send: PhantomData<*const ()>,
 }
 
@@ -207,7 +207,7 @@ unsafe impl<T: ?Sized + Sync> Sync for MutexGuard<'_, T> {}
 impl<'a, T: ?Sized> MutexGuard<'a, T> {
     /// The mutex, which stays locked: for condition variables.
     pub(super) fn keep(self) -> (&'a Mutex<T>, bool) {
-        let parts = (self.mutex, self.changed.get());
+        let parts = (self.mutex, self.changes.are_possible());
         std::mem::forget(self);
         parts
     }
@@ -224,7 +224,7 @@ impl<T: ?Sized> Deref for MutexGuard<'_, T> {
 
 impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
-        self.changed.set(true);
+        self.changes.begin(&**self);
         // SAFETY: the lock is held, and the guard is borrowed exclusively.
         unsafe { &mut *self.mutex.data.get() }
     }
@@ -235,21 +235,29 @@ impl<T: ?Sized> Drop for MutexGuard<'_, T> {
         if !self.was_panicking && rt::panicking() {
             self.mutex.set_poison(self.place, true);
         }
-        unlock(self.mutex, self.place, self.changed.get());
+        let unchanged = self.changes.show_nothing(&**self);
+        unlock(
+            self.mutex,
+            self.place,
+            self.changes.are_possible(),
+            unchanged,
+        );
     }
 }
 
 /// Gives back a mutex that was locked at `place`.
-pub(super) fn unlock<T: ?Sized>(mutex: &Mutex<T>, place: Place, changed: bool) {
+pub(super) fn unlock<T: ?Sized>(mutex: &Mutex<T>, place: Place, changed: bool, unchanged: bool) {
     if rt::try_current().is_none() {
         return;
     }
     rt::perform_at(place, |state| {
         let current = state.current;
-        state.thread_mut(current).changed_under_lock = changed;
+        let thread = state.thread_mut(current);
+        thread.changed_under_lock = changed;
+        thread.looks_unchanged = unchanged;
         Ok(Operation::Unlock {
             mutex: mutex.locate(state)?,
-            unused: false,
+            left: Left::Changed,
         })
     });
 }

@@ -1,6 +1,6 @@
 //! [`RwLock`].
 
-use std::cell::{Cell, UnsafeCell};
+use std::cell::UnsafeCell;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
@@ -10,8 +10,9 @@ use std::sync::{LockResult, TryLockError, TryLockResult};
 
 use raddle_schedule::Location;
 
+use super::changes::Changes;
 use super::mutex::checked;
-use crate::rt::operation::{Operation, Update, Width, rw};
+use crate::rt::operation::{Left, Operation, Update, Width, rw};
 use crate::rt::{self, Home, Id, Kind, Misuse, Place, State, here, home};
 
 /// A lock for many readers or one writer: as `std::sync::RwLock`.
@@ -161,7 +162,7 @@ impl<T: ?Sized> RwLock<T> {
             lock: self,
             place,
             was_panicking: rt::panicking(),
-            changed: Cell::new(false),
+            changes: Changes::default(),
             not_send: PhantomData,
         };
         checked(guard, self.poisoned.load(Ordering::Relaxed))
@@ -270,8 +271,7 @@ pub struct RwLockWriteGuard<'a, T: ?Sized> {
     lock: &'a RwLock<T>,
     place: Place,
     was_panicking: bool,
-    /// Whether the data may have been changed.
-    changed: Cell<bool>,
+    changes: Changes,
     not_send: PhantomData<*const ()>,
 }
 
@@ -307,7 +307,7 @@ impl<T: ?Sized> Deref for RwLockWriteGuard<'_, T> {
 
 impl<T: ?Sized> DerefMut for RwLockWriteGuard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
-        self.changed.set(true);
+        self.changes.begin(&**self);
         // SAFETY: the lock is held for writing, and the guard is borrowed exclusively.
         unsafe { &mut *self.lock.data.get() }
     }
@@ -321,12 +321,15 @@ impl<T: ?Sized> Drop for RwLockWriteGuard<'_, T> {
         if rt::try_current().is_none() {
             return;
         }
+        let unchanged = self.changes.show_nothing(&**self);
         rt::perform_at(self.place, |state| {
             let current = state.current;
-            state.thread_mut(current).changed_under_lock = self.changed.get();
+            let thread = state.thread_mut(current);
+            thread.changed_under_lock = self.changes.are_possible();
+            thread.looks_unchanged = unchanged;
             Ok(Operation::WriteUnlock {
                 lock: self.lock.locate(state)?,
-                unused: false,
+                left: Left::Changed,
             })
         });
     }
