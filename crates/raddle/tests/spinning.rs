@@ -388,6 +388,34 @@ fn two_threads_poll_under_a_lock_and_then_look_elsewhere() {
 }
 
 #[test]
+fn two_consumers_poll_an_empty_queue_and_then_look_elsewhere() {
+    ends(|| {
+        let work = Arc::new((Mutex::new(VecDeque::new()), AtomicBool::new(false)));
+        let consumers = [0; 2].map(|_| {
+            let work = work.clone();
+            thread::spawn(move || {
+                loop {
+                    if let Some(item) = work.0.lock().unwrap().pop_front() {
+                        return item;
+                    }
+                    if work.1.load(SeqCst) {
+                        return 0;
+                    }
+                    thread::yield_now();
+                }
+            })
+        });
+        work.0.lock().unwrap().push_back(1);
+        work.1.store(true, SeqCst);
+        let sum: u32 = consumers
+            .into_iter()
+            .map(|thread| thread.join().unwrap())
+            .sum();
+        assert!(sum <= 1);
+    });
+}
+
+#[test]
 fn a_loop_waits_for_the_last_reference_to_go() {
     ends(|| {
         let value = raddle::sync::Arc::new(1);

@@ -154,12 +154,14 @@ impl Thread {
                 None
             }
             Operation::ReadUnlock { .. } => None,
-            // It only looks at what the lock protects, again.
+            // It goes round, and looks at what the lock protects again.
             Operation::Unlock { left, .. } | Operation::WriteUnlock { left, .. }
                 if self.spinning.goes_round(&self.announced, place) =>
             {
                 if !self.changed_under_lock {
                     *left = Left::Unchanged;
+                } else if self.looks_unchanged {
+                    *left = Left::Alike;
                 }
                 self.polls = false;
                 self.spin_next.take()
