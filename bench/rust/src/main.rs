@@ -25,7 +25,7 @@ cargo run --release --manifest-path bench/rust/Cargo.toml -- [OPTIONS]
   --page FILE     write the tables to a page of the documentation instead
   --help          print this
 
-The exit code is 1 if `raddle optimal` runs more executions than a formula has classes, if the number
+The exit code is 1 if `raddle optimal` begins more executions than a formula has classes, if the number
 of classes is another, or if a bug is not found or found where there is none.
 ";
 
@@ -215,7 +215,8 @@ fn wrong(row: &Row) -> Vec<String> {
         };
         let executions = measured.executions;
         match (tool, &measured.status) {
-            // Without a formula there may be objects that have no stable names: see the README.
+            // Without a formula there may be objects that have no stable names, and executions that are begun and
+            // given up: see the README.
             (Tool::Optimal, _) if executions > classes && row.case.classes.is_some() => {
                 wrong.push(format!(
                     "{who} ran {executions} executions of {classes} classes"

@@ -104,7 +104,7 @@ pub(crate) fn compare(program: &Program, effort: Effort) -> Result<Compared, Str
     }
     same("outcomes", How::Optimal, &expected, &optimal.outcomes)?;
     compared.redundant = optimal.executions - optimal.classes.len() as u64;
-    if compared.redundant > 0 && !program.may_be_redundant() {
+    if compared.redundant > 0 {
         return Err(format!(
             "optimal: {} executions of {} classes",
             optimal.executions,

@@ -172,25 +172,6 @@ impl Program {
         self.who(|op| matches!(op, Op::Poll(..))).next().is_some()
     }
 
-    /// Whether classes may be run more than once: there are executions that are given up, because something takes for
-    /// ever that was not to take too long; or objects whose numbers depend on the schedule.
-    pub(crate) fn may_be_redundant(&self) -> bool {
-        let mut such = self.who(|op| {
-            matches!(
-                op,
-                Op::WaitTimeout(..)
-                    | Op::RecvTimeout(_)
-                    | Op::Park
-                    | Op::ParkTimeout
-                    | Op::Unpark(_)
-                    | Op::Barrier(_)
-                    | Op::Send(..)
-                    | Op::TrySend(..)
-            )
-        });
-        !self.stable || such.next().is_some()
-    }
-
     pub(crate) fn owners(&self, arc: usize) -> Vec<usize> {
         self.who(|op| op.refers_to() == Some(arc)).collect()
     }

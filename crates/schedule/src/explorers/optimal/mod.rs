@@ -42,8 +42,8 @@ use crate::trace::Trace;
 /// The search that runs each class once.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Optimal {
-    /// How many executions ended with a thread asleep: redundant ones. There are none if the program is as
-    /// [`Execution`] demands.
+    /// How many sequences were begun that turned out to be redundant, and given up. There are none if all locations
+    /// have the same numbers in all executions.
     pub redundant: u64,
 }
 
@@ -103,7 +103,7 @@ struct Search<'a, X> {
     /// The states at the beginning of the execution that other workers go on from too.
     shared: Vec<Taken>,
     common: Option<Arc<Common>>,
-    /// Whether the sequence that this execution begins with may be redundant, and others wait to know.
+    /// Whether the sequence that this execution begins with may be redundant.
     is_in_doubt: bool,
 }
 
@@ -135,27 +135,31 @@ impl<'a, X: Execution> Search<'a, X> {
     ) -> Result<ControlFlow<()>, Diverged> {
         loop {
             let begin = self.trace.len().saturating_sub(1);
-            while let Some(next) = self.next_move(&mut planned) {
+            let is_redundant = loop {
+                if self.is_in_doubt && planned.is_empty() && self.settle(begin) {
+                    break true;
+                }
+                let Some(next) = self.next_move(&mut planned) else {
+                    break false;
+                };
                 self.execution.step(next, &mut self.step)?;
                 self.trace.push(next, &self.step);
                 if visitor.pulse().is_break() {
                     return Ok(ControlFlow::Break(()));
                 }
+            };
+            if !is_redundant {
+                if visitor.ended(self.execution, &self.trace).is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
+                self.put_to_sleep(begin);
+                if self.reverse_races(begin, visitor).is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
+                visitor.estimate(&|| self.part_done());
+                pause(self);
             }
-            if visitor.ended(self.execution, &self.trace).is_break() {
-                return Ok(ControlFlow::Break(()));
-            }
-            let redundant = self.redundant;
-            self.put_to_sleep(begin);
-            if std::mem::take(&mut self.is_in_doubt) && self.settle(self.redundant > redundant) {
-                return Ok(ControlFlow::Continue(()));
-            }
-            if self.reverse_races(begin, visitor).is_break() {
-                return Ok(ControlFlow::Break(()));
-            }
-            visitor.estimate(&|| self.part_done());
-            pause(self);
-            let Some(branch) = self.backtrack() else {
+            let Some(branch) = self.backtrack(is_redundant) else {
                 return Ok(ControlFlow::Continue(()));
             };
             self.execution.replay(&mut self.trace, &mut self.step)?;
@@ -165,6 +169,7 @@ impl<'a, X: Execution> Search<'a, X> {
 
     /// Makes the first step of a branch, and says what is planned after it.
     fn take(&mut self, branch: Branch) -> Result<WakeupTree, Diverged> {
+        self.is_in_doubt = branch.doubtful;
         self.execution.step(branch.step, &mut self.step)?;
         self.trace.push(branch.step, &self.step);
         Ok(branch.then)
@@ -175,6 +180,7 @@ impl<'a, X: Execution> Search<'a, X> {
     fn next_move(&mut self, planned: &mut WakeupTree) -> Option<Move> {
         let mut wakeup_tree = WakeupTree::default();
         let next = if let Some(branch) = planned.take_first() {
+            self.is_in_doubt |= branch.doubtful;
             wakeup_tree = std::mem::replace(planned, branch.then);
             branch.step
         } else {
@@ -200,7 +206,10 @@ impl<'a, X: Execution> Search<'a, X> {
     }
 
     /// Goes back to the last state from which something is left to run, and takes it.
-    fn backtrack(&mut self) -> Option<Branch> {
+    ///
+    /// What was run from the last state sleeps there, unless it was given up: then it is as if it had never been planned.
+    fn backtrack(&mut self, gave_up: bool) -> Option<Branch> {
+        let end = self.nodes.len();
         loop {
             let last = self.nodes.len().checked_sub(1)?;
             if last < self.shared.len() {
@@ -208,7 +217,9 @@ impl<'a, X: Execution> Search<'a, X> {
             }
             let node = &mut self.nodes[last];
             if let Some(branch) = node.wakeup_tree.take_first() {
-                node.sleep.push(self.trace.events()[last].step);
+                if !(gave_up && last + 1 == end) {
+                    node.sleep.push(self.trace.events()[last].step);
+                }
                 self.trace.truncate(last);
                 return Some(branch);
             }
@@ -219,6 +230,17 @@ impl<'a, X: Execution> Search<'a, X> {
                 self.spare.push(node.sleep);
             }
         }
+    }
+
+    /// The sequence that was in doubt has been run. It is redundant if something sleeps after it: then others cover what begins like
+    /// it. Returns whether that is so.
+    fn settle(&mut self, begin: usize) -> bool {
+        self.is_in_doubt = false;
+        let redundant = self.redundant;
+        self.put_to_sleep(begin);
+        let is_redundant = self.redundant > redundant;
+        self.tell_others(is_redundant);
+        is_redundant
     }
 
     /// Says for the new states which moves sleep there.
@@ -254,8 +276,9 @@ impl<'a, X: Execution> Search<'a, X> {
         self.race.before.set(moved.thread(), moved.number + 1);
         match self.nodes.get_mut(event + 1) {
             Some(node) => {
+                let begun = node.sleep.drain(node.inherited..);
                 node.inherited = inherited.len();
-                inherited.append(&mut node.sleep);
+                inherited.extend(begun);
                 std::mem::swap(&mut node.sleep, &mut inherited);
             }
             None => self.redundant += u64::from(!inherited.is_empty()),

@@ -249,22 +249,18 @@ impl<X: Execution> Search<'_, X> {
         common.pool.put(nodes.len() - 1);
     }
 
-    /// The first execution of a sequence that was in doubt has been run, and it is known what sleeps in its states. Returns
-    /// whether the sequence is redundant.
-    pub(super) fn settle(&mut self, slept_at_end: bool) -> bool {
-        let asleep = match self.nodes.get(self.shared.len()) {
-            Some(node) => node.inherited > 0,
-            None => slept_at_end,
-        };
-        if let Some(last) = self.shared.last() {
-            last.node.lock().begun[last.branch].standing = if asleep {
+    /// Tells others whether the sequence that was in doubt is redundant, if it is one that they wait for.
+    pub(super) fn tell_others(&mut self, is_redundant: bool) {
+        // Otherwise it is one of this worker's own.
+        let is_planned_by_all = self.trace.len() == self.shared.len();
+        if let (true, Some(last)) = (is_planned_by_all, self.shared.last()) {
+            last.node.lock().begun[last.branch].standing = if is_redundant {
                 Standing::Redundant
             } else {
                 Standing::Sound
             };
             last.node.settled.notify_all();
         }
-        asleep
     }
 
     /// Adds the sequence of the race to the wake-up tree of a shared state on the path, or to one after it, unless it is

@@ -112,10 +112,9 @@ impl WakeupTree {
     /// first branches that are weak initials of what is left of the sequence; that is `insert` of the paper.
     ///
     /// Locations from `stable` on may have had other numbers when the tree was made: two of those may be the same.
-    /// They are taken for the same, and then the sequence may be redundant. What begins like a redundant one is not
-    /// all run by it, since what sleeps is not tried again; so a sequence that begins like a doubtful one makes it longer
-    /// instead of being covered by it. (Whatever is run after a sequence first, what else can come
-    /// follows from the races of that.)
+    /// They are taken for the same, and then the sequence may be redundant: it is *doubtful*. When it is run, what sleeps at its end tells whether
+    /// it is, and then it is given up. Until then it covers nothing: a sequence that begins like it makes it longer
+    /// instead. (Whatever is run after a sequence first, what else can come follows from the races of that.)
     /// It may be `doubtful` before.
     pub(super) fn insert(
         &mut self,
