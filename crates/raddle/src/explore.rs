@@ -348,7 +348,8 @@ impl Visitor<Program> for Watch<'_, '_> {
         };
         let mut all = self.all();
         let executions = self.earlier + all.executions;
-        all.progress.show(now, executions);
+        let classes = all.classes.as_ref().map(std::collections::HashSet::len);
+        all.progress.show(now, executions, classes);
         drop(all);
         self.wants_estimate = self.options.workers == 1;
         match self.deadline {
@@ -361,6 +362,13 @@ impl Visitor<Program> for Watch<'_, '_> {
         if std::mem::take(&mut self.wants_estimate) {
             self.all().progress.done(done());
         }
+    }
+
+    fn out_of_room(&mut self) {
+        eprintln!(
+            "raddle: gave up, because there is no room to remember more prefixes of executions; \
+             RADDLE_EXPLORER=optimal remembers none"
+        );
     }
 
     fn bound_reached(&mut self, bound: u32) -> ControlFlow<()> {

@@ -39,7 +39,7 @@ impl Progress {
         self.bound = Some(bound);
     }
 
-    pub(crate) fn show(&mut self, now: Instant, executions: u64) {
+    pub(crate) fn show(&mut self, now: Instant, executions: u64, classes: Option<usize>) {
         let last = self.shown.unwrap_or(self.began);
         if !self.visible || now.duration_since(last) < Self::PATIENCE {
             return;
@@ -47,6 +47,10 @@ impl Progress {
         self.shown = Some(now);
         let seconds = now.duration_since(self.began).as_secs_f64();
         let rate = executions as f64 / seconds;
+        let classes = match classes {
+            Some(classes) => format!(" of {classes} classes"),
+            None => String::new(),
+        };
         let bound = match self.bound {
             Some(bound) => format!(", done with up to {bound} preemptions"),
             None => String::new(),
@@ -58,7 +62,7 @@ impl Progress {
         // Nothing is lost if the terminal has gone.
         let _ = write!(
             std::io::stderr(),
-            "\rraddle: {executions} executions in {seconds:.0} s, {rate:.0} a second{bound}{done} "
+            "\rraddle: {executions} executions{classes} in {seconds:.0} s, {rate:.0} a second{bound}{done} "
         );
     }
 }

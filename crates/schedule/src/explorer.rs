@@ -48,6 +48,9 @@ pub trait Visitor<X> {
     /// be found later, so it is an estimate, and mostly too high. Not every explorer knows.
     fn estimate(&mut self, _done: &dyn Fn() -> f64) {}
 
+    /// The explorer remembers as much as it may, and gives up.
+    fn out_of_room(&mut self) {}
+
     /// All executions within a bound were run, and others are left.
     fn bound_reached(&mut self, _bound: u32) -> ControlFlow<()> {
         ControlFlow::Continue(())

@@ -190,6 +190,10 @@ impl<X, V: Visitor<X>> Visitor<X> for Stoppable<'_, V> {
         self.visitor.pulse()
     }
 
+    fn out_of_room(&mut self) {
+        self.visitor.out_of_room();
+    }
+
     fn bound_reached(&mut self, bound: u32) -> ControlFlow<()> {
         self.visitor.bound_reached(bound)
     }

@@ -56,6 +56,8 @@ pub enum Stop {
     Executions,
     /// The time was over.
     Time,
+    /// There is no room to remember more.
+    Memory,
     /// It was cancelled.
     Cancelled,
     /// Some execution is larger than the system can keep, in this way.

@@ -137,6 +137,10 @@ impl<S: System> Visitor<Worker<'_, '_, S>> for Examiner<'_, '_, S> {
         }
     }
 
+    fn out_of_room(&mut self) {
+        self.stop.set(Some(Stop::Memory));
+    }
+
     fn bound_reached(&mut self, _: u32) -> ControlFlow<()> {
         lock(self.findings).bound_reached();
         ControlFlow::Continue(())

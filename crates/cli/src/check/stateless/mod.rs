@@ -327,6 +327,9 @@ fn given_up(args: &Check, machine: Machine, stop: Stop) -> String {
         ),
         Stop::Executions => "the limit on executions was reached".into(),
         Stop::Time => "the limit on time was reached".into(),
+        Stop::Memory => "there is no room to remember more prefixes of executions; \
+                         `--explore optimal` remembers none"
+            .into(),
         Stop::Cancelled => "the exploration was cancelled".into(),
         Stop::Capacity(what) => format!("some execution has {what}"),
     }

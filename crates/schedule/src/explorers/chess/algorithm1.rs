@@ -40,6 +40,10 @@ impl<'a> H<'a> {
 }
 
 impl Algorithm for H<'_> {
+    fn known(&self) -> usize {
+        self.levels.len() + self.left_out.len()
+    }
+
     fn is_done(&self, graph: ClassHash) -> bool {
         self.levels.get(graph) == Level::ALL
     }

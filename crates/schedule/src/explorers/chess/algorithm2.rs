@@ -147,7 +147,7 @@ fn bounded_by_all<X: Execution, V: Visitor<X>>(
             visitor,
             stop: &stop,
         };
-        let ended = search.run(csb, &mut Marks { csb, marks }, execution, &mut visitor);
+        let ended = search.run(csb, &mut Marks::new(csb, marks), execution, &mut visitor);
         stop.unless_done(ended)?;
         Ok(search)
     };
@@ -187,7 +187,7 @@ impl Search {
         execution: &mut X,
         visitor: &mut impl Visitor<X>,
     ) -> Result<Coverage, Diverged> {
-        let ended = self.run(csb, &mut Marks { csb, marks }, execution, visitor)?;
+        let ended = self.run(csb, &mut Marks::new(csb, marks), execution, visitor)?;
         Ok(match ended {
             ControlFlow::Continue(()) => coverage(marks, csb),
             ControlFlow::Break(()) => Coverage::Some,
@@ -196,12 +196,22 @@ impl Search {
 }
 
 /// What is marked, and for which bound the search is.
-struct Marks<'a> {
+pub(super) struct Marks<'a> {
     csb: u32,
     marks: &'a Levels,
 }
 
+impl<'a> Marks<'a> {
+    pub(super) fn new(csb: u32, marks: &'a Levels) -> Self {
+        Self { csb, marks }
+    }
+}
+
 impl Algorithm for Marks<'_> {
+    fn known(&self) -> usize {
+        self.marks.len()
+    }
+
     fn is_done(&self, graph: ClassHash) -> bool {
         self.marks.get(graph) >= Level::up_to(self.csb)
     }

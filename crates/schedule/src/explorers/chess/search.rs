@@ -1,6 +1,7 @@
 //! The depth-first search over graphs that both algorithms make.
 
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use hashbrown::HashMap;
@@ -15,6 +16,9 @@ use crate::trace::Trace;
 
 /// What an algorithm knows of graphs.
 pub(super) trait Algorithm {
+    /// How many graphs it remembers.
+    fn known(&self) -> usize;
+
     /// Whether nothing is left to be found after a graph.
     fn is_done(&self, graph: ClassHash) -> bool;
 
@@ -37,11 +41,26 @@ pub(super) trait Algorithm {
 }
 
 /// One worker's search.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Search {
     /// The number of the worker: they begin at different ends.
     pub(super) worker: usize,
     pub(super) bounds: ContextBounds,
+    /// How many graphs and bounds it may know before it gives up.
+    pub(super) most: usize,
+}
+
+/// Some gigabytes.
+const MOST_KNOWN: usize = 1 << 26;
+
+impl Default for Search {
+    fn default() -> Self {
+        Self {
+            worker: 0,
+            bounds: ContextBounds::default(),
+            most: MOST_KNOWN,
+        }
+    }
 }
 
 impl Search {
@@ -74,6 +93,10 @@ impl Search {
                 if marked.is_break() {
                     return Ok(ControlFlow::Break(()));
                 }
+            }
+            if self.bounds.len() + algorithm.known() > self.most {
+                visitor.out_of_room();
+                return Ok(ControlFlow::Break(()));
             }
             path.push(successors);
             let next = loop {
@@ -137,6 +160,7 @@ impl Level {
 #[derive(Debug)]
 pub(super) struct Levels {
     shards: Vec<Mutex<HashMap<ClassHash, Level, RandomState>>>,
+    count: AtomicUsize,
 }
 
 impl Levels {
@@ -146,6 +170,7 @@ impl Levels {
         let shards = if workers > 1 { 64 } else { 1 };
         Self {
             shards: (0..shards).map(|_| Mutex::default()).collect(),
+            count: AtomicUsize::new(0),
         }
     }
 
@@ -163,16 +188,16 @@ impl Levels {
         let mut shard = self.shard(graph);
         let known = shard.entry(graph).or_default();
         let lower = *known < level;
+        if *known == Level::default() {
+            self.count.fetch_add(1, Ordering::Relaxed);
+        }
         *known = level.max(*known);
         lower
     }
 
     /// How many graphs have a level.
     pub(super) fn len(&self) -> usize {
-        let shards = self.shards.iter();
-        shards
-            .map(|shard| shard.lock().unwrap_or_else(PoisonError::into_inner).len())
-            .sum()
+        self.count.load(Ordering::Relaxed)
     }
 
     fn shard(&self, graph: ClassHash) -> MutexGuard<'_, HashMap<ClassHash, Level, RandomState>> {
@@ -180,5 +205,45 @@ impl Levels {
         self.shards[index]
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::explorer::{Coverage, Explorer as _};
+    use crate::explorers::Iterative;
+    use crate::explorers::chess::algorithm2::Marks;
+    use crate::testing::{Op, Toy};
+
+    struct Told(bool);
+
+    impl Visitor<Toy> for Told {
+        fn ended(&mut self, _: &mut Toy, _: &Trace) -> ControlFlow<()> {
+            ControlFlow::Continue(())
+        }
+
+        fn out_of_room(&mut self) {
+            self.0 = true;
+        }
+    }
+
+    #[test]
+    fn what_is_remembered_has_a_limit() {
+        let writes: &[Op] = &[Op::Write(0, 1), Op::Write(0, 2)];
+        let mut toy = Toy::new(&[writes, writes]);
+        let marks = Levels::new(1);
+        let mut search = Search {
+            most: 10,
+            ..Search::default()
+        };
+        let mut told = Told(false);
+        let mut algorithm = Marks::new(4, &marks);
+        let ended = search.run(4, &mut algorithm, &mut toy, &mut told);
+        assert_eq!((ended, told.0), (Ok(ControlFlow::Break(())), true));
+
+        let mut told = Told(false);
+        let coverage = Iterative { bound: None }.explore(&mut toy, &mut told);
+        assert_eq!((coverage, told.0), (Ok(Coverage::All), false));
     }
 }

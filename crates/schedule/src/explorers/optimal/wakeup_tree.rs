@@ -42,9 +42,8 @@ impl Sequence {
 
     /// Takes out the first step of the move's thread, if there is one.
     pub(super) fn take_out(&mut self, step: Move) {
-        let own = self.elements.iter();
-        let own = own.map(|element| element.step.thread);
-        if let Some(position) = own.clone().position(|thread| thread == step.thread) {
+        let mut elements = self.elements.iter();
+        if let Some(position) = elements.position(|element| element.step.thread == step.thread) {
             self.elements.remove(position);
         }
     }
