@@ -52,8 +52,3 @@ pub use check::{Checker, Failed, Report, check};
 pub use choice::{any_bool, choose};
 pub use options::Options;
 pub use rt::{Backend, Failure, FailureKind, Program, Remark};
-
-/// The guide's examples are tests too.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/rust.md")]
-pub struct Guide;
