@@ -72,8 +72,8 @@ impl Explorer for Optimal {
         let ended = search.run(WakeupTree::default(), visitor, |_| ())?;
         self.redundant = search.redundant;
         Ok(match ended {
-            ControlFlow::Continue(()) => Coverage::All,
-            ControlFlow::Break(()) => Coverage::Some,
+            ControlFlow::Continue(()) if !search.race.gave_up => Coverage::All,
+            _ => Coverage::Some,
         })
     }
 

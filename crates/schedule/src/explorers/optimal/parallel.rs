@@ -114,7 +114,7 @@ impl Optimal {
             pool: Pool::new(workers),
         });
         let stop = common.pool.stop();
-        let redundant = common.pool.work(|number| {
+        let results = common.pool.work(|number| {
             let (mut execution, mut visitor) = worker(number);
             let mut search = Search::new(&mut execution);
             let mut visitor = Stoppable {
@@ -122,10 +122,15 @@ impl Optimal {
                 stop,
             };
             search.work(&common, number == 0, &mut visitor)?;
-            Ok(search.redundant)
+            Ok((search.redundant, search.race.gave_up))
         })?;
-        self.redundant = redundant.iter().sum();
-        Ok(stop.coverage(Coverage::All))
+        self.redundant = results.iter().map(|(redundant, _)| redundant).sum();
+        let gave_up = results.iter().any(|&(_, gave_up)| gave_up);
+        Ok(stop.coverage(if gave_up {
+            Coverage::Some
+        } else {
+            Coverage::All
+        }))
     }
 }
 

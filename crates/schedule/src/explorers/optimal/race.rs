@@ -44,12 +44,16 @@ pub(super) struct Race {
     ways: Vec<Cut>,
     /// What all of that is for: the first event, and the move of the second one.
     pub(super) separated: Option<(usize, Move)>,
+    /// Whether [`MOST_TRIED`] has ended the search for ways to reverse some race, so that sequences may be missing.
+    pub(super) gave_up: bool,
 }
 
-/// How many sets of events that keep a step from happening are tried to be taken out. Where the step waits for one location
-/// after another, there are hardly more than locations; a step that looks at `n` locations at once, each written by
-/// another thread, has 2^n.
-const MOST_WAYS: usize = 1 << 12;
+/// How many sets of events are tried when it is searched what to leave out of a sequence so that a step becomes possible.
+/// Where the step waits for one location after another, there are hardly more sets than locations. A step that looks
+/// at `n` locations at once, each written by another thread, has 2^n, and which of them make the step possible is not known
+/// without trying: a guard can be any function of what it reads. Beyond this number the exploration is incomplete
+/// and says so.
+const MOST_TRIED: usize = 1 << 12;
 
 impl Default for Race {
     fn default() -> Self {
@@ -67,6 +71,7 @@ impl Default for Race {
             last: Move::default(),
             ways: Vec::new(),
             separated: None,
+            gave_up: false,
         }
     }
 }
@@ -147,8 +152,7 @@ impl Race {
         // The second event is not among those: it comes after the first.
         self.cut.add_independent(trace, first);
         loop {
-            let number = self.cut.count(self.last.thread);
-            if execution.foresee(trace, &self.cut, self.last.thread, number, &mut self.step) {
+            if self.is_possible(trace, execution) {
                 self.separated = Some((first, self.last));
                 return conflict(trace, first, &self.step);
             }
@@ -165,42 +169,102 @@ impl Race {
     ///
     /// A step that waits says what it has looked at. As long as all events that have changed that are there, it waits: so one
     /// of them has to go, and each of them is tried.
+    ///
+    /// If there are too many sets to try, notes that, and looks for the ways that are found without trying all of them.
     fn make_way(&mut self, trace: &Trace, first: usize, execution: &mut impl Execution) -> bool {
-        let is_in_the_way = |event: usize, cut: &Cut, step: &Step, race: &Self| {
-            cut.contains(&trace.events()[event])
-                && conflict(trace, event, step)
-                && !race.thread_knows(trace, event)
-        };
-        let mut later = first + 1..trace.len();
-        if !later.any(|event| is_in_the_way(event, &self.cut, &self.step, self)) {
+        if self.next_in_the_way(trace, first..trace.len()).is_none() {
             return false;
         }
+        let all = self.cut.clone();
+        let waiting = self.step.clone();
         let mut tried = HashSet::<Cut, RandomState>::default();
-        let mut blocked = VecDeque::from([(self.cut.clone(), std::mem::take(&mut self.step))]);
+        let mut blocked = VecDeque::from([(all.clone(), waiting.clone())]);
         while let Some((cut, step)) = blocked.pop_front() {
             for event in first + 1..trace.len() {
-                if !is_in_the_way(event, &cut, &step, self) {
+                self.cut.clone_from(&cut);
+                self.step.clone_from(&step);
+                if !self.is_in_the_way(trace, event) {
                     continue;
                 }
-                self.cut.clone_from(&cut);
                 self.take_out(trace, event);
                 let is_part = self.ways.iter().any(|way| self.cut.is_part_of(way));
-                if is_part || tried.len() == MOST_WAYS || !tried.insert(self.cut.clone()) {
+                if is_part || !tried.insert(self.cut.clone()) {
                     continue;
                 }
-                let number = self.cut.count(self.last.thread);
-                if execution.foresee(trace, &self.cut, self.last.thread, number, &mut self.step) {
-                    let Self { ways, cut, .. } = self;
-                    if conflict(trace, first, &self.step) {
-                        ways.retain(|way| !way.is_part_of(cut));
-                        ways.push(cut.clone());
+                if tried.len() > MOST_TRIED {
+                    self.gave_up = true;
+                    for end in [End::Last, End::First] {
+                        self.cut.clone_from(&all);
+                        self.step.clone_from(&waiting);
+                        self.clear_the_way(trace, first, end, execution);
                     }
-                } else {
+                    return self.take_other_way(trace, execution);
+                }
+                if !self.is_possible(trace, execution) {
                     blocked.push_back((self.cut.clone(), self.step.clone()));
+                } else if conflict(trace, first, &self.step) {
+                    self.keep_way();
                 }
             }
         }
         self.take_other_way(trace, execution)
+    }
+
+    /// Takes out what is in the way from one end of the trace on until the second event is possible.
+    fn clear_the_way(
+        &mut self,
+        trace: &Trace,
+        first: usize,
+        end: End,
+        execution: &mut impl Execution,
+    ) {
+        loop {
+            let event = match end {
+                End::First => self.next_in_the_way(trace, first..trace.len()),
+                End::Last => self.next_in_the_way(trace, (first..trace.len()).rev()),
+            };
+            let Some(event) = event else {
+                return;
+            };
+            self.take_out(trace, event);
+            if self.is_possible(trace, execution) {
+                let is_part = self.ways.iter().any(|way| self.cut.is_part_of(way));
+                if !is_part && conflict(trace, first, &self.step) {
+                    self.keep_way();
+                }
+                return;
+            }
+        }
+    }
+
+    /// The first of these events that keeps the second event from happening, but for the first event of the race, which is
+    /// not in the cut.
+    fn next_in_the_way(
+        &self,
+        trace: &Trace,
+        mut events: impl Iterator<Item = usize>,
+    ) -> Option<usize> {
+        events.find(|&event| self.is_in_the_way(trace, event))
+    }
+
+    /// Whether the second event, which is not possible after the cut, looks there at what an event of it has changed.
+    fn is_in_the_way(&self, trace: &Trace, event: usize) -> bool {
+        self.cut.contains(&trace.events()[event])
+            && conflict(trace, event, &self.step)
+            && !self.thread_knows(trace, event)
+    }
+
+    /// Whether the second event is possible after the cut, and what it does there.
+    fn is_possible(&mut self, trace: &Trace, execution: &mut impl Execution) -> bool {
+        let number = self.cut.count(self.last.thread);
+        execution.foresee(trace, &self.cut, self.last.thread, number, &mut self.step)
+    }
+
+    /// Keeps the cut as a way, instead of those that it has all events of.
+    fn keep_way(&mut self) {
+        let Self { ways, cut, .. } = self;
+        ways.retain(|way| !way.is_part_of(cut));
+        ways.push(cut.clone());
     }
 
     /// Takes another way to make the second event possible, if there is one.
@@ -209,8 +273,7 @@ impl Race {
             return false;
         };
         self.cut = way;
-        let number = self.cut.count(self.last.thread);
-        execution.foresee(trace, &self.cut, self.last.thread, number, &mut self.step)
+        self.is_possible(trace, execution)
     }
 
     /// Takes a reader out of the sequence that keeps the second event from happening: one that comes in
@@ -379,6 +442,13 @@ impl Race {
         };
         cause.is_some_and(|cause| trace.happens_before(event, cause))
     }
+}
+
+/// An end of the trace.
+#[derive(Clone, Copy)]
+enum End {
+    First,
+    Last,
 }
 
 /// Whether the order of an event and of a step of another thread matters.
