@@ -7,7 +7,7 @@ use raddle::cell::UnsafeCell;
 use raddle::sync::atomic::Ordering::{self, Acquire, Relaxed, Release, SeqCst};
 use raddle::sync::atomic::{AtomicBool, AtomicU32, fence};
 use raddle::sync::{Arc, Mutex, RwLock, Weak};
-use raddle::thread;
+use raddle::{Checker, FailureKind, thread};
 
 struct Shared {
     cell: UnsafeCell<u32>,
@@ -281,4 +281,36 @@ fn pointers_come_back() {
     });
     assert_eq!(all.outcomes, [5].into());
     assert!(all.failures.is_empty(), "{:?}", all.messages);
+}
+
+/// A reference can be forgotten and made again of a pointer that did not consume it, as `join_set` of tokio does.
+#[test]
+fn a_reference_that_is_forgotten_and_made_again_is_no_leak() {
+    let report = Checker::new().run(|| {
+        let shared = Arc::new(AtomicU32::new(0));
+        let pointer = Arc::as_ptr(&shared);
+        std::mem::forget(shared.clone());
+        let address = pointer.expose_provenance();
+        let child = thread::spawn(move || {
+            let pointer = std::ptr::with_exposed_provenance::<AtomicU32>(address);
+            // SAFETY: one reference was forgotten.
+            let theirs = unsafe { Arc::from_raw(pointer) };
+            theirs.fetch_add(1, SeqCst);
+        });
+        shared.fetch_add(1, SeqCst);
+        child.join().unwrap();
+        assert_eq!(Arc::strong_count(&shared), 1);
+
+        let cyclic = Arc::new_cyclic(|weak: &Weak<AtomicU32>| {
+            assert!(weak.upgrade().is_none());
+            AtomicU32::new(1)
+        });
+        let pointer = Arc::as_ptr(&cyclic);
+        std::mem::forget(cyclic);
+        // SAFETY: the reference was forgotten.
+        drop(unsafe { Arc::from_raw(pointer) });
+    });
+    assert!(report.unwrap().complete);
+    let failed = Checker::new().run(|| std::mem::forget(Arc::new(1)));
+    assert_eq!(failed.unwrap_err().failure.kind, FailureKind::Leak);
 }

@@ -30,6 +30,8 @@ pub(crate) struct Matter {
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     place: Place,
+    /// Where the content is.
+    address: usize,
     alive: bool,
     /// Its count, if that matters.
     count: Option<(Location, Matter)>,
@@ -68,8 +70,8 @@ impl Counts {
 }
 
 impl State {
-    /// Something counted was made, with this many strong references.
-    pub(crate) fn add_counted(&mut self, place: Place, strong: u64) -> Counted {
+    /// Something counted was made, with this many strong references. Its content is at this address.
+    pub(crate) fn add_counted(&mut self, place: Place, strong: u64, address: usize) -> Counted {
         let matter = if self.counts.matter.is_empty() {
             None
         } else {
@@ -78,6 +80,7 @@ impl State {
         let count = matter.map(|matter| (self.objects.add(Kind::Count, strong), matter));
         self.counts.entries.push(Entry {
             place,
+            address,
             alive: true,
             count,
         });
@@ -151,7 +154,28 @@ impl State {
         self.counts.raw.insert(address, counted);
     }
 
+    /// The address of something counted is known only now.
+    pub(crate) fn set_address(&mut self, counted: Counted, address: usize) {
+        if counted.generation == self.generation {
+            self.counts.entries[counted.index as usize].address = address;
+        }
+    }
+
+    /// What a pointer belongs to that a reference is made of again. Mostly it was made of a reference, but there are other ways
+    /// to come by it: `as_ptr`, and then forgetting the reference.
     pub(crate) fn recall_raw(&self, address: usize) -> Option<Counted> {
-        self.counts.raw.get(&address).copied()
+        let is_alive = |counted: &Counted| {
+            let entry = self.counts.entries.get(counted.index as usize);
+            counted.generation == self.generation && entry.is_some_and(|entry| entry.alive)
+        };
+        let raw = self.counts.raw.get(&address).copied();
+        raw.filter(is_alive).or_else(|| {
+            let is_it = |entry: &Entry| entry.alive && entry.address == address;
+            let index = self.counts.entries.iter().rposition(is_it)?;
+            Some(Counted {
+                generation: self.generation,
+                index: u32::try_from(index).ok()?,
+            })
+        })
     }
 }

@@ -62,9 +62,13 @@ pub(super) fn observe(counted: Option<Counted>) {
 }
 
 #[track_caller]
-fn new_count(strong: u64) -> Option<Counted> {
+fn new_count(strong: u64, address: usize) -> Option<Counted> {
     let place = here();
-    rt::try_current().map(|_| rt::with(|state| state.add_counted(place, strong)))
+    rt::try_current().map(|_| rt::with(|state| state.add_counted(place, strong, address)))
+}
+
+fn address_of<T: ?Sized>(inner: &std_sync::Arc<T>) -> usize {
+    std_sync::Arc::as_ptr(inner).cast::<()>().addr()
 }
 
 /// While the content is dropped, operations are remembered to have been made by that.
@@ -111,7 +115,7 @@ impl<T> Arc<T> {
         F: FnOnce(&Weak<T>) -> T,
     {
         let made = here();
-        let counted = new_count(0);
+        let counted = new_count(0, 0);
         let inner = std_sync::Arc::new_cyclic(|weak| {
             let weak = Weak {
                 inner: ManuallyDrop::new(weak.clone()),
@@ -122,6 +126,10 @@ impl<T> Arc<T> {
             // It was made without counting it.
             weak.drop_uncounted();
             value
+        });
+        with_count(counted, |state, counted| {
+            state.set_address(counted, address_of(&inner));
+            Some(())
         });
         add(counted, made, 1);
         Self {
@@ -205,9 +213,10 @@ impl<T: ?Sized> Arc<T> {
     /// counted by itself.
     #[track_caller]
     pub fn from_std(inner: std_sync::Arc<T>) -> Self {
+        let counted = new_count(1, address_of(&inner));
         Self {
             inner: ManuallyDrop::new(inner),
-            counted: new_count(1),
+            counted,
             made: here(),
         }
     }
@@ -294,7 +303,8 @@ impl<T: ?Sized> Arc<T> {
     ///
     /// # Safety
     ///
-    /// It must come from [`into_raw`](Self::into_raw), which it undoes.
+    /// As for `std::sync::Arc::from_raw`: it undoes [`into_raw`](Self::into_raw), or forgetting a reference whose
+    /// [`as_ptr`](Self::as_ptr) this is.
     #[track_caller]
     pub unsafe fn from_raw(pointer: *const T) -> Self {
         // SAFETY: the caller promises it.
