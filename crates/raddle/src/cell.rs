@@ -31,10 +31,15 @@ use std::fmt;
 
 pub use std::cell::{BorrowError, BorrowMutError, OnceCell, Ref, RefCell, RefMut};
 
-use crate::rt::{self, Home, Id, Phase, Place, here, home};
+use crate::rt::{self, CellAccess, Home, Id, Phase, Place, here, home};
 
 /// An access to a cell.
 fn touch(id: &Id, writes: bool, place: Place) {
+    let has_ended = false;
+    access(id, CellAccess { writes, has_ended }, place);
+}
+
+fn access(id: &Id, kind: CellAccess, place: Place) {
     if rt::try_current().is_none() {
         return;
     }
@@ -42,7 +47,7 @@ fn touch(id: &Id, writes: bool, place: Place) {
         if state.phase != Phase::Running {
             return Ok(None);
         }
-        state.touch_cell(id, writes, place)
+        state.touch_cell(id, kind, place)
     });
     match race {
         Ok(Some(race)) => rt::fail(race),
@@ -114,6 +119,15 @@ impl<T: ?Sized> UnsafeCell<T> {
         let result = f(this.value.get());
         touch(&this.id, true, here());
         result
+    }
+
+    /// An access that began earlier, in the same thread, is over. It may have gone on until the thread's last operation.
+    #[doc(hidden)]
+    #[track_caller]
+    pub fn accessed(&self, writes: bool) {
+        let this = home(self);
+        let has_ended = true;
+        access(&this.id, CellAccess { writes, has_ended }, here());
     }
 
     /// The value: nobody else has it.

@@ -131,6 +131,16 @@ impl Checker {
         self
     }
 
+    /// How many executions are run once more at the end, to see that they do the same: 16, unless this says otherwise.
+    ///
+    /// What is explored says something about all schedules only if nothing but the schedule decides what the
+    /// closure does. An execution that does something else when it is run again fails. What is run again does not count as an
+    /// execution.
+    pub fn reruns(mut self, executions: u32) -> Self {
+        self.options.reruns = executions;
+        self
+    }
+
     /// Runs one schedule instead of exploring: one from the message of a failure.
     pub fn replay(mut self, schedule: &str) -> Self {
         self.options.replay = Some(schedule.into());

@@ -13,7 +13,7 @@ use raddle_schedule::{
 
 use crate::Options;
 use crate::progress::Progress;
-use crate::rt::{Failure, FailureKind, Program};
+use crate::rt::{Failure, FailureKind, Knowledge, Left, Program, Record, not_the_same};
 
 /// The names of the explorers, for messages.
 pub(crate) const NAMES: &str = "iterative, optimal, bounded, algorithm1, cb-dfs, dfs, random, pct";
@@ -30,6 +30,9 @@ const SIMPLER: u64 = 2_000;
 
 /// How long that may take: large programs can have bounds that take for ever to compute.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How many steps are made at the end to see that executions do the same when they are run again.
+const MOST_STEPS_AGAIN: usize = 200_000;
 
 /// What came of exploring.
 #[derive(Debug, Default)]
@@ -70,7 +73,7 @@ pub(crate) fn explore(program: &mut Program, options: &Options) -> Result<Explor
             return Err(format!("there is no explorer `{other}`; there are {NAMES}"));
         }
     };
-    Ok(explored)
+    Ok(run.repeat_some(explored))
 }
 
 /// Runs a program by one schedule; where that ends, each thread moves as long as it can.
@@ -100,6 +103,8 @@ struct Run<'a> {
     progress: Progress,
     /// The executions of explorations that are over.
     executions: u64,
+    /// Some of those of the last one.
+    sample: Sample,
 }
 
 impl<'a> Run<'a> {
@@ -113,6 +118,7 @@ impl<'a> Run<'a> {
             deadline,
             progress: Progress::new(),
             executions: 0,
+            sample: Sample::default(),
         }
     }
 
@@ -150,7 +156,46 @@ impl<'a> Run<'a> {
             return simpler;
         }
         self.executions -= 1;
-        self.again(first)
+        let again = self.again(first);
+        match (again.failure, attempt.failure) {
+            (None, Some(failure)) => {
+                let failure = not_the_same(&Diverged {
+                    expected: format!("the execution failed ({})", failure.message),
+                    found: "it does not".into(),
+                });
+                self.program.fail(&failure);
+                Explored {
+                    failure: Some(failure),
+                    ..attempt
+                }
+            }
+            (failure, _) => Explored { failure, ..again },
+        }
+    }
+
+    /// Runs some of the executions once more that were run, to see that they do the same: see `rt/deeds.rs`. They do not
+    /// count.
+    fn repeat_some(&mut self, mut explored: Explored) -> Explored {
+        let Sample { records, .. } = std::mem::take(&mut self.sample);
+        if explored.failure.is_some() || records.is_empty() {
+            return explored;
+        }
+        let reruns = self.options.reruns as usize;
+        let mut steps = 0;
+        for (number, record) in records.iter().cycle().take(reruns).enumerate() {
+            steps += record.steps();
+            let is_late = |deadline| Instant::now() >= deadline;
+            if number > 0 && (steps > MOST_STEPS_AGAIN || self.deadline.is_some_and(is_late)) {
+                break;
+            }
+            if let Err(failure) = self.program.repeat(record) {
+                self.program.fail(&failure);
+                explored.failure = Some(failure);
+                explored.coverage = None;
+                break;
+            }
+        }
+        explored
     }
 
     /// Runs one schedule.
@@ -191,12 +236,15 @@ impl<'a> Run<'a> {
             let all = Mutex::new(All {
                 progress: &mut self.progress,
                 executions: 0,
+                attempts: 0,
                 classes: self.options.count_classes.then(Default::default),
                 failure: None,
                 bound: None,
                 learned: None,
                 weak_ordering: None,
+                sample: Sample::default(),
             });
+            let left = self.program.left();
             let watch = || Watch {
                 all: &all,
                 options: self.options,
@@ -205,6 +253,7 @@ impl<'a> Run<'a> {
                 limit: limits.executions,
                 clock: Clock::default(),
                 wants_estimate: false,
+                left: left.clone(),
             };
             let result = if workers > 1 {
                 let twin = self.program.twin(self.options);
@@ -214,14 +263,13 @@ impl<'a> Run<'a> {
                 explorer.clone().explore(self.program, &mut watch())
             };
             let all = all.into_inner().unwrap_or_else(PoisonError::into_inner);
-            if let (None, Some(schedule)) = (&all.failure, all.learned) {
+            if let (None, Some(knowledge)) = (&all.failure, all.learned) {
                 // What steps there are was not known before: what was done so far counts for nothing.
-                if workers > 1 {
-                    self.learn(schedule);
-                }
+                self.program.know(knowledge);
                 continue;
             }
             self.executions += all.executions;
+            self.sample = all.sample;
             let mut explored = Explored {
                 executions: self.executions,
                 failure: None,
@@ -245,32 +293,14 @@ impl<'a> Run<'a> {
                     explored.coverage = bounded.or(Some(Coverage::Some));
                 }
                 Ok(coverage) => explored.coverage = Some(coverage),
-                Err(diverged) => explored.failure = Some(failure_of(&diverged)),
+                Err(diverged) => {
+                    let failure = not_the_same(&diverged);
+                    self.program.fail(&failure);
+                    explored.failure = Some(failure);
+                }
             }
             return explored;
         }
-    }
-
-    /// Learns from a schedule what another worker has learned.
-    fn learn(&mut self, schedule: Vec<Move>) {
-        // That it fails here and did not there would show again.
-        let mut ended = |program: &mut Program, _: &Trace| {
-            program.finish();
-            ControlFlow::Continue(())
-        };
-        let _ = Replay { schedule }.explore(self.program, &mut ended);
-        let _ = self.program.learned();
-    }
-}
-
-fn failure_of(diverged: &Diverged) -> Failure {
-    Failure {
-        kind: FailureKind::Diverged,
-        message: format!(
-            "not the same when it is run again: first {}, now {}",
-            diverged.expected, diverged.found
-        ),
-        remarks: Vec::new(),
     }
 }
 
@@ -278,14 +308,55 @@ fn failure_of(diverged: &Diverged) -> Failure {
 struct All<'a> {
     progress: &'a mut Progress,
     executions: u64,
+    /// The same, with those that turned out to be infeasible.
+    attempts: u64,
     classes: Option<std::collections::HashSet<ClassHash>>,
     /// The first failure, and its schedule.
     failure: Option<(Failure, Vec<Move>)>,
     /// The last bound that was finished.
     bound: Option<u32>,
-    /// The schedule of an execution after which the exploration has to begin again.
-    learned: Option<Vec<Move>>,
+    /// What was learned by an execution after which the exploration has to begin again.
+    learned: Option<Knowledge>,
     weak_ordering: Option<&'static std::panic::Location<'static>>,
+    sample: Sample,
+}
+
+/// Some of the executions of an exploration: the first, and others of which each is as likely to be here.
+#[derive(Default)]
+struct Sample {
+    records: Vec<Record>,
+    /// How many executions there were.
+    seen: u64,
+    /// The last number of a pseudo-random sequence.
+    random: u64,
+}
+
+impl Sample {
+    /// An execution has ended. It is kept in the place of another one, or not at all, if there are enough of them.
+    fn add(&mut self, program: &Program, most: usize) {
+        self.seen += 1;
+        if self.records.len() < most.min(1) {
+            self.records.push(program.record());
+            return;
+        }
+        if most == 0 || program.steps() > MOST_STEPS_AGAIN / most {
+            // There would be no time to run several of them again, and no room to keep them.
+            return;
+        }
+        if self.records.len() < most {
+            self.records.push(program.record());
+            return;
+        }
+        // SplitMix64.
+        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut random = self.random;
+        random = (random ^ (random >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        random = (random ^ (random >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        let place = ((random ^ (random >> 31)) % self.seen) as usize;
+        if (1..most).contains(&place) {
+            self.records[place] = program.record();
+        }
+    }
 }
 
 /// Counts the executions of a worker, and ends the exploration at a failure or a limit.
@@ -300,6 +371,8 @@ struct Watch<'a, 'p> {
     clock: Clock,
     /// Whether time has gone by since the last estimate. There is none if several workers have a part each.
     wants_estimate: bool,
+    /// What executions have left behind.
+    left: Left,
 }
 
 impl<'p> Watch<'_, 'p> {
@@ -318,24 +391,30 @@ impl Visitor<Program> for Watch<'_, '_> {
     fn ended(&mut self, program: &mut Program, trace: &Trace) -> ControlFlow<()> {
         let class = self.options.count_classes.then(|| class_of(trace));
         let failure = program.finish();
+        let is_infeasible = program.is_infeasible();
         let learned = program.learned();
         let mut all = self.all();
-        if all.failure.is_some() || all.learned.is_some() || self.are_enough(all.executions) {
+        let is_late = self.are_enough(all.attempts) && failure.is_none();
+        if all.failure.is_some() || all.learned.is_some() || is_late {
             // Another worker was first.
             return ControlFlow::Break(());
         }
-        all.executions += 1;
+        all.attempts += 1;
+        all.executions += u64::from(!is_infeasible);
         all.weak_ordering = all.weak_ordering.or(program.weak_ordering());
-        if let (Some(classes), Some(class)) = (&mut all.classes, class) {
+        if let (Some(classes), Some(class), false) = (&mut all.classes, class, is_infeasible) {
             classes.insert(class);
+        }
+        if failure.is_none() && !learned {
+            all.sample.add(program, self.options.reruns as usize);
         }
         if let Some(failure) = failure {
             all.failure = Some((failure, program.schedule()));
             ControlFlow::Break(())
         } else if learned {
-            all.learned = Some(program.schedule());
+            all.learned = Some(program.knowledge());
             ControlFlow::Break(())
-        } else if self.are_enough(all.executions) {
+        } else if self.are_enough(all.attempts) {
             ControlFlow::Break(())
         } else {
             ControlFlow::Continue(())
@@ -352,6 +431,13 @@ impl Visitor<Program> for Watch<'_, '_> {
         all.progress.show(now, executions, classes);
         drop(all);
         self.wants_estimate = self.options.workers == 1;
+        if let Some(threads) = self.left.too_many() {
+            eprintln!(
+                "raddle: gave up, because {threads} threads of executions that came to no end are left in memory; \
+                 threads that loop without an end in sight should call `yield_now` or `spin_loop`"
+            );
+            return ControlFlow::Break(());
+        }
         match self.deadline {
             Some(deadline) if now >= deadline => ControlFlow::Break(()),
             _ => ControlFlow::Continue(()),

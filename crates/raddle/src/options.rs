@@ -29,6 +29,8 @@ pub struct Options {
     pub depth: u32,
     /// How many threads of the operating system explore; 0 for as many as the machine has cores.
     pub workers: usize,
+    /// How many executions are run again at the end, to see that they do the same.
+    pub reruns: u32,
     /// A schedule to run instead of exploring.
     pub replay: Option<String>,
     /// Where to write a report.
@@ -61,6 +63,7 @@ impl Default for Options {
             seed: None,
             depth: 3,
             workers: 1,
+            reruns: 16,
             replay: None,
             report_file: None,
             count_classes: false,
@@ -97,6 +100,7 @@ impl Options {
         number(get("RADDLE_SEED"), |value| self.seed = Some(value))?;
         number(get("RADDLE_DEPTH"), |value| self.depth = value)?;
         number(get("RADDLE_WORKERS"), |value| self.workers = value)?;
+        number(get("RADDLE_RERUNS"), |value| self.reruns = value)?;
         number(get("RADDLE_SPURIOUS_WAKEUPS"), |value| {
             self.spurious_wakeups = value;
         })?;

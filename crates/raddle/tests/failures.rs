@@ -1,7 +1,7 @@
 //! What is said when something is wrong, and what happens to what is left.
 
 use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
-use raddle::sync::{Arc, Condvar, Mutex};
+use raddle::sync::{Arc, Mutex};
 use raddle::{Checker, Failed, FailureKind, thread};
 use std::sync::atomic::AtomicUsize;
 
@@ -147,89 +147,6 @@ fn what_is_not_the_same_again_is_noticed() {
     });
     assert_eq!(failed.failure.kind, FailureKind::Diverged);
     assert!(failed.failure.message.contains("first main reads"));
-}
-
-#[test]
-fn what_is_left_is_unwound() {
-    static DROPS: AtomicUsize = AtomicUsize::new(0);
-    struct Noisy(Arc<(Mutex<u32>, Condvar)>);
-    impl Drop for Noisy {
-        fn drop(&mut self) {
-            // All of this is done when the execution is given up, too.
-            *self.0.0.lock().unwrap() += 1;
-            self.0.1.notify_all();
-            thread::spawn(|| ()).join().ok();
-            DROPS.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
-        }
-    }
-    let body = || {
-        let shared = Arc::new((Mutex::new(0), Condvar::new()));
-        let children: Vec<_> = (0..2)
-            .map(|_| {
-                let noisy = Noisy(shared.clone());
-                thread::spawn(move || {
-                    *noisy.0.0.lock().unwrap() += 1;
-                })
-            })
-            .collect();
-        for child in children {
-            child.join().unwrap();
-        }
-    };
-    use raddle_schedule::{Execution, Move, Status, Step};
-    let mut program = raddle::Program::new(std::sync::Arc::new(body), &raddle::Options::default());
-    for steps in 0..40 {
-        program.restart();
-        let before = DROPS.load(std::sync::atomic::Ordering::SeqCst);
-        let mut step = Step::default();
-        let mut noisy = 0;
-        for _ in 0..steps {
-            let mut threads = program.threads().iter().rev();
-            let next = threads.find(|&&thread| program.status(thread) == Status::Enabled);
-            let Some(&thread) = next else { break };
-            program.step(Move { thread, choice: 0 }, &mut step).unwrap();
-        }
-        if steps > 0 {
-            noisy = 1;
-        }
-        program.restart();
-        let after = DROPS.load(std::sync::atomic::Ordering::SeqCst);
-        assert!(after - before >= noisy, "{steps}: {before} {after}");
-        assert!(after - before <= 2);
-    }
-}
-
-#[test]
-fn a_destructor_that_waits_for_ever_is_left_behind() {
-    struct Waits(Arc<AtomicU32>);
-    impl Drop for Waits {
-        fn drop(&mut self) {
-            while self.0.load(SeqCst) == 0 {
-                thread::yield_now();
-            }
-        }
-    }
-    use raddle_schedule::{Execution, Move, Step, ThreadId};
-    let body = || {
-        let waits = Waits(Arc::new(AtomicU32::new(0)));
-        waits.0.load(SeqCst);
-        waits.0.store(1, SeqCst);
-    };
-    let mut program = raddle::Program::new(std::sync::Arc::new(body), &raddle::Options::default());
-    let main = Move {
-        thread: ThreadId::MAIN,
-        choice: 0,
-    };
-    for _ in 0..3 {
-        program.restart();
-        program.step(main, &mut Step::default()).unwrap();
-    }
-    // Others do not think that they panic because of that.
-    program.restart();
-    for _ in 0..5 {
-        program.step(main, &mut Step::default()).unwrap();
-    }
-    assert!(program.finish().is_none());
 }
 
 #[test]

@@ -185,8 +185,8 @@ fn several_workers_run_random_programs_as_one_does() {
             }
             ((Err(_), _), (Err(_), _)) => failed += 1,
             // Who comes to a failure first within a limit is a matter of luck.
-            ((Ok(report), _), (Err(_), _)) | ((Err(_), _), (Ok(report), _)) => {
-                assert!(!report.complete, "{codes:?}");
+            ((Ok(report), _), (Err(failed), _)) | ((Err(failed), _), (Ok(report), _)) => {
+                assert!(!report.complete, "{codes:?}: {}", failed.text);
             }
         }
     }

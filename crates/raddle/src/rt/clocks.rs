@@ -69,6 +69,14 @@ pub(crate) struct Touch {
     time: u32,
 }
 
+/// How a cell is accessed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Kind {
+    pub(crate) writes: bool,
+    /// Whether the access goes on until now, but was over before the thread's last operation if it had begun by then.
+    pub(crate) has_ended: bool,
+}
+
 #[derive(Clone, Debug, Default)]
 struct OfCell {
     write: Option<Touch>,
@@ -350,9 +358,10 @@ impl Clocks {
         &mut self,
         cell: u32,
         id: ThreadId,
-        writes: bool,
+        kind: Kind,
         place: Place,
     ) -> Option<Touch> {
+        let writes = kind.writes;
         if !self.active {
             return None;
         }
@@ -361,12 +370,19 @@ impl Clocks {
         let cell = &mut self.cells[cell as usize];
         let ordered =
             |earlier: &Touch| earlier.thread == id || now.of(earlier.thread) >= earlier.time;
-        let touch = Touch {
+        let mut touch = Touch {
             thread: id,
             place,
             writes,
             time: now.of(id),
         };
+        if kind.has_ended {
+            // It was over when the thread made its last operation, unless it began after that.
+            let mut mine = cell.write.iter().chain(&cell.reads);
+            let begun = mine.find(|earlier| earlier.thread == id && earlier.writes == writes);
+            let latest = begun.map_or(touch.time, |begun| begun.time);
+            touch.time = latest.max(touch.time - 1);
+        }
         let racing = cell.write.filter(|write| !ordered(write)).or_else(|| {
             let mut reads = cell.reads.iter().copied().filter(|_| writes);
             reads.find(|read| !ordered(read))

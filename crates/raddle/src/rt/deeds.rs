@@ -1,19 +1,58 @@
-//! What executions do: to notice one that does not do what the one before did by the same moves, and to do it again.
+//! What executions do: to notice one that does not do what another did by the same moves, and to do it again.
+//!
+//! An explorer claims something about executions that it has not run, because it knows what they would do. That is true
+//! only if the program is *determined*: the same moves give the same steps. Something that Raddle does not control may
+//! decide what the program does: the hasher of a `HashMap`, the time, an address, random numbers, a static of the standard
+//! library that survives an execution. Then no claim holds, and the check has to fail.
+//!
+//! So an execution is compared with the one before it, step by step, for as long as both make the same moves: what
+//! each step gives, and which operation its thread announces next, with its place, its objects and its values. An
+//! explorer that goes back to a state runs the moves to it again, so that all steps but those at the end of executions are
+//! compared at least once; and at the end of an exploration a sample of whole executions is run again ([`Record`]).
+//!
+//! What may differ:
+//!
+//! - *Values that may be addresses.* A program may keep pointers in atomics, and what is allocated where is not the same in each
+//!   execution. That is no difference as long as it does the same with them; so two values that are both as large as
+//!   addresses are taken to be the same. Whether a compare-exchange succeeds is compared nevertheless.
+//! - *How a lock is left*, and the version that its value has because of that: see `spin.rs`. It says how threads that
+//!   poll are run, and not what the program does.
+//!
+//! Not everything can be noticed: what decides only about data that no operation shows, or decides otherwise once in a million
+//! executions, may be missed.
 
-use std::mem::discriminant;
-
-use raddle_schedule::{Diverged, Move};
+use raddle_schedule::{Diverged, Execution as _, Location, Move, Status, Step, ThreadId};
 
 use super::Place;
+use super::failure::{Failure, FailureKind, Remark};
+use super::objects::Kind;
 use super::operation::Operation;
-use super::state::State;
+use super::program::Program;
+use super::state::{Made, State};
 use super::thread::Announced;
 
-/// A move, and what its thread announced after it.
-#[derive(Clone, Copy)]
+/// No address is below this.
+const LEAST_ADDRESS: u64 = 1 << 20;
+
+/// A move, what it gave, and what its thread announced after it.
+#[derive(Clone, Copy, Debug)]
 struct Deed {
     made: Move,
+    result: u64,
+    /// Whether it is no compare-exchange that failed.
+    succeeded: bool,
     next: Option<(Operation, Place)>,
+}
+
+/// What a whole execution did.
+#[derive(Clone, Debug)]
+pub(crate) struct Record(Vec<Deed>);
+
+impl Record {
+    /// How many steps it made.
+    pub(crate) fn steps(&self) -> usize {
+        self.0.len()
+    }
 }
 
 /// What this execution did, and after that, while it follows it, what the one before did.
@@ -51,6 +90,14 @@ impl Deeds {
         self.diverged = None;
     }
 
+    /// This execution is no longer to do what another one did.
+    pub(super) fn follow_nobody(&mut self) {
+        self.follows = false;
+        self.script.clear();
+        self.followed = 0;
+        self.diverged = None;
+    }
+
     /// The moves of this execution.
     pub(super) fn moves(&self) -> impl Iterator<Item = Move> {
         self.deeds[..self.done].iter().map(|deed| deed.made)
@@ -66,6 +113,29 @@ impl Deeds {
         self.script.get(self.followed).copied()
     }
 
+    /// A thread was to move that cannot.
+    pub(super) fn cannot_move(&mut self, thread: ThreadId, next: Option<(Operation, Place)>) {
+        let thread = match thread {
+            ThreadId::MAIN => "main".into(),
+            ThreadId(number) => format!("thread {number}"),
+        };
+        let found = match next {
+            Some((operation, place)) => {
+                format!("it waits: {thread} {} at {place}", operation.verb())
+            }
+            None => "it has nothing to do".into(),
+        };
+        self.diverged = Some(Diverged {
+            expected: format!("{thread} could go on"),
+            found,
+        });
+    }
+
+    /// Whether the thread could move that was to.
+    pub(super) fn was_possible(&mut self) -> Result<(), Diverged> {
+        self.diverged.take().map_or(Ok(()), Err)
+    }
+
     /// That move is being made.
     pub(super) fn follow(&mut self) {
         self.followed += 1;
@@ -76,78 +146,251 @@ impl Deeds {
         self.script.get(self.followed.checked_sub(1)?).copied()
     }
 
-    /// Compares what a thread announces after a move with what it announced in the execution before. What is not the
-    /// same has to be described.
-    fn compare(&mut self, made: Move, next: Option<&Announced>, failed: bool) -> Option<[Deed; 2]> {
+    /// Compares a step with the one that another execution made instead. Returns that one if it is not the same.
+    fn compare(
+        &mut self,
+        made: Move,
+        step: &Made,
+        next: Option<&Announced>,
+        failed: bool,
+    ) -> Option<Deed> {
         let index = self.done;
         self.done += 1;
-        let deed = Deed { made, next: None };
+        let deed = || Deed {
+            made,
+            result: step.result,
+            succeeded: succeeds(step),
+            next: next.map(|next| (next.operation, next.place)),
+        };
         if self.follows
             && !failed
             && let Some(earlier) = self.deeds.get_mut(index)
             && earlier.made == made
         {
-            if earlier.is_before(next) {
+            if earlier.gives_the_same(step) && earlier.is_before(next) {
                 return None;
             }
-            let now = deed.then(next);
-            let before = std::mem::replace(earlier, now);
-            return Some([before, now]);
+            return Some(std::mem::replace(earlier, deed()));
         }
         self.follows = false;
         self.deeds.truncate(index);
-        self.deeds.push(deed.then(next));
+        self.deeds.push(deed());
         None
     }
 }
 
-impl Deed {
-    fn then(self, next: Option<&Announced>) -> Self {
-        Self {
-            next: next.map(|next| (next.operation, next.place)),
-            ..self
+/// Whether a step is no compare-exchange that failed.
+fn succeeds(step: &Made) -> bool {
+    match step.operation {
+        Operation::CompareExchange { expected, .. } => step.result == expected,
+        _ => true,
+    }
+}
+
+/// Whether two values are the same, as far as the program decides: two addresses may differ.
+fn is_same_value(one: u64, other: u64) -> bool {
+    one == other || one >= LEAST_ADDRESS && other >= LEAST_ADDRESS
+}
+
+fn is_same_operation(one: &Operation, other: &Operation) -> bool {
+    use Operation::{CompareExchange, Store, Unlock, Update, WriteUnlock};
+    if one == other {
+        return true;
+    }
+    match (*one, *other) {
+        (
+            Store { at, value, order },
+            Store {
+                at: at2,
+                value: value2,
+                order: order2,
+            },
+        ) => at == at2 && order == order2 && is_same_value(value, value2),
+        (
+            Update {
+                at,
+                update,
+                operand,
+                order,
+            },
+            Update {
+                at: at2,
+                update: update2,
+                operand: operand2,
+                order: order2,
+            },
+        ) => (at, update, order) == (at2, update2, order2) && is_same_value(operand, operand2),
+        (
+            CompareExchange {
+                at,
+                expected,
+                new,
+                success,
+                failure,
+            },
+            CompareExchange {
+                at: at2,
+                expected: expected2,
+                new: new2,
+                success: success2,
+                failure: failure2,
+            },
+        ) => {
+            (at, success, failure) == (at2, success2, failure2)
+                && is_same_value(expected, expected2)
+                && is_same_value(new, new2)
         }
+        (Unlock { mutex, .. }, Unlock { mutex: mutex2, .. }) => mutex == mutex2,
+        (WriteUnlock { lock, .. }, WriteUnlock { lock: lock2, .. }) => lock == lock2,
+        _ => false,
+    }
+}
+
+impl Deed {
+    /// Whether a step gives what this one gave.
+    fn gives_the_same(&self, step: &Made) -> bool {
+        self.succeeded == succeeds(step) && is_same_value(self.result, step.result)
     }
 
     /// Whether this is what the thread announces after it.
     fn is_before(&self, next: Option<&Announced>) -> bool {
         match (&self.next, next) {
             (Some((operation, place)), Some(next)) => {
-                discriminant(operation) == discriminant(&next.operation)
+                is_same_operation(operation, &next.operation)
                     && (std::ptr::eq(*place, next.place) || *place == next.place)
             }
             (None, None) => true,
             _ => false,
         }
     }
+}
 
-    fn describe(&self, thread: &str) -> String {
-        match self.next {
-            Some((operation, place)) => format!("{thread} {} at {place}", operation.verb()),
+impl State {
+    /// Compares the step that was just made with the one of another execution after the same moves, and also what its
+    /// thread announces next.
+    pub(super) fn compare(&mut self, made: Move) -> Result<(), Diverged> {
+        self.deeds.was_possible()?;
+        let Some(&step) = self.made.get(self.deeds.done) else {
+            return Ok(());
+        };
+        let next = self.threads[made.thread.index()].next();
+        let failed = self.failure.is_some();
+        match self.deeds.compare(made, &step, next, failed) {
+            Some(before) if !before.gives_the_same(&step) && !self.gives_version(&step) => {
+                let earlier = Made {
+                    result: before.result,
+                    ..step
+                };
+                Err(Diverged {
+                    expected: self.tell(&earlier),
+                    found: self.tell(&step),
+                })
+            }
+            Some(before) if !before.is_before(self.thread(made.thread).next()) => {
+                let next = self.thread(made.thread).next();
+                let next = next.map(|next| (next.operation, next.place));
+                Err(Diverged {
+                    expected: self.tell_next(&step, before.next),
+                    found: self.tell_next(&step, next),
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether a step gives the value of a lock, with its version.
+    fn gives_version(&self, step: &Made) -> bool {
+        let is_lock = |at: Location| matches!(self.objects.kind(at), Kind::Mutex | Kind::RwLock);
+        match step.operation {
+            Operation::Load { at, .. } | Operation::Update { at, .. } => is_lock(at),
+            _ => false,
+        }
+    }
+
+    /// A step in words, with its place.
+    fn tell(&self, step: &Made) -> String {
+        let thread = self.name_of(step.thread);
+        format!("{thread} {} at {}", self.action(step), step.place)
+    }
+
+    /// What a thread does after a step, in words.
+    fn tell_next(&self, step: &Made, next: Option<(Operation, Place)>) -> String {
+        let thread = self.name_of(step.thread);
+        match next {
             None => format!("{thread} has ended"),
+            Some((operation, place)) => {
+                format!("{thread} {} at {place}", self.plan(step.thread, operation))
+            }
         }
     }
 }
 
-impl State {
-    /// Compares what a thread announces after a move with what it announced in the execution before.
-    pub(super) fn compare(&mut self, made: Move) -> Result<(), Diverged> {
-        if let Some(diverged) = self.deeds.diverged.take() {
-            return Err(diverged);
-        }
-        let next = self.threads[made.thread.index()].next();
-        match self.deeds.compare(made, next, self.failure.is_some()) {
-            None => Ok(()),
-            Some([before, now]) => {
-                let name = self.name_of(made.thread);
-                Err(Diverged {
-                    expected: before.describe(&name),
-                    found: now.describe(&name),
-                })
-            }
-        }
+impl Program {
+    /// What this execution did.
+    pub(crate) fn record(&self) -> Record {
+        let state = self.runtime.state.borrow();
+        Record(state.deeds.deeds[..state.deeds.done].to_vec())
     }
 
+    /// Runs an execution again.
+    ///
+    /// # Errors
+    ///
+    /// If it does something else.
+    pub(crate) fn repeat(&mut self, record: &Record) -> Result<(), Failure> {
+        self.restart();
+        {
+            let deeds = &mut self.runtime.state.borrow_mut().deeds;
+            deeds.deeds.clone_from(&record.0);
+            deeds.follows = true;
+        }
+        let mut step = Step::default();
+        for deed in &record.0 {
+            let thread = deed.made.thread;
+            if !self.threads().contains(&thread) || self.status(thread) != Status::Enabled {
+                let name = self.runtime.state.borrow().name_of(thread);
+                return Err(not_the_same(&Diverged {
+                    expected: format!("{name} could go on"),
+                    found: self
+                        .failure()
+                        .map_or_else(|| format!("{name} cannot"), |failure| failure.message),
+                }));
+            }
+            let made = self.step(deed.made, &mut step);
+            made.map_err(|diverged| not_the_same(&diverged))?;
+        }
+        match self.finish() {
+            Some(failure) => Err(not_the_same(&Diverged {
+                expected: "the execution did not fail".into(),
+                found: failure.message,
+            })),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What to say of a program that is not determined.
+pub(crate) fn not_the_same(diverged: &Diverged) -> Failure {
+    Failure {
+        kind: FailureKind::Diverged,
+        message: format!(
+            "not the same when it is run again: first {}, now {}",
+            diverged.expected, diverged.found
+        ),
+        remarks: vec![Remark {
+            thread: None,
+            at: Default::default(),
+            text: "something decides what the closure does that Raddle does not control, so nothing can be claimed about \
+                   schedules that were not run. It may be the order of a `HashMap` or `HashSet` (use a `BTreeMap`, or a \
+                   fixed hasher), time, random numbers, an address that is used as a number, or a static of `std` that \
+                   keeps its value from one execution to the next (use those of `raddle::sync`); what may vary is \
+                   `raddle::choose`"
+                .into(),
+        }],
+    }
+}
+
+impl State {
     /// Makes what the current thread has just announced, if that is the next move of those that are made again. Returns
     /// whether the thread is to run on: nobody else has to move before.
     pub(super) fn runs_on(&mut self) -> bool {

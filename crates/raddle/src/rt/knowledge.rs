@@ -13,7 +13,7 @@ use super::thread::Names;
 
 /// What is known of a program.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Knowledge {
+pub(crate) struct Knowledge {
     /// Whether cells are used.
     clocks: bool,
     /// Which counts of references matter.

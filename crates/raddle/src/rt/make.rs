@@ -12,16 +12,28 @@ use super::state::{Made, State};
 
 impl State {
     /// Makes the next step of a thread, but for the code that comes after it. Returns whether the thread is to run on.
+    ///
+    /// Explorers ask for steps only that they know to be possible, but they may know it from an earlier execution. If the program
+    /// is not determined, it may be wrong; the step is then not made.
     pub(crate) fn make(&mut self, id: ThreadId, choice: u32, step: &mut Step) -> bool {
         step.clear();
-        let thread = &self.threads[id.index()];
-        let announced = &thread.announced[thread.steps as usize];
+        let next = self
+            .threads
+            .get(id.index())
+            .and_then(|thread| Some((thread, thread.next()?)));
+        let Some((thread, announced)) = next else {
+            self.deeds.cannot_move(id, None);
+            return false;
+        };
         let (operation, place) = (announced.operation, announced.place);
         let in_vain = self.in_vain(thread, announced);
         let effect = effect(&operation, &self.objects, &mut |access| {
             step.accesses.push(access);
         });
-        debug_assert!(effect.enabled, "{operation:?} of {id:?} is blocked");
+        if !effect.enabled || thread.asleep {
+            self.deeds.cannot_move(id, Some((operation, place)));
+            return false;
+        }
         add_watched(step, thread.watched(announced), &self.objects);
         step.alternatives = effect.alternatives;
         step.last_resort = in_vain && !self.someone_can_move();

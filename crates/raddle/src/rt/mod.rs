@@ -32,16 +32,19 @@ mod verdict;
 
 use std::cell::RefCell;
 
+pub(crate) use clocks::Kind as CellAccess;
 pub(crate) use counts::Counted;
+pub(crate) use deeds::{Record, not_the_same};
 pub use failure::{Failure, FailureKind, Remark};
 pub use fiber::Backend;
 use fiber::Suspender;
+pub(crate) use knowledge::Knowledge;
 pub(crate) use objects::{Id, Kind};
 use operation::Operation;
 pub use program::Program;
-pub(crate) use program::is_unwind;
 pub(crate) use state::{Misuse, Phase, Settings, State};
 pub(crate) use statics::{Home, home};
+pub(crate) use teardown::Left;
 pub(crate) use thread::Local;
 
 /// Where an operation stands in the source.
@@ -103,21 +106,12 @@ impl Runtime {
             Ok(Some(suspender)) => {
                 // SAFETY: the suspender is that of the thread that is running.
                 unsafe { suspender.suspend() };
-                self.resumed()
+                let state = self.state.borrow();
+                state.thread(state.current).result
             }
             Ok(None) => unreachable!("a thread that runs has told how to suspend it"),
             Err(misuse) => misuse.panic(),
         }
-    }
-
-    /// What the operation of the current thread gave.
-    fn resumed(&self) -> u64 {
-        let state = self.state.borrow();
-        if state.phase == Phase::Running {
-            return state.thread(state.current).result;
-        }
-        drop(state);
-        self.resumed_in_teardown()
     }
 
     /// Ends the execution with a failure that the current thread has found.
@@ -133,7 +127,7 @@ impl Runtime {
         if let Some(suspender) = suspender {
             // SAFETY: the suspender is that of the thread that is running.
             unsafe { suspender.suspend() };
-            self.resumed_in_teardown();
+            unreachable!("a thread of an execution that has failed was resumed");
         }
     }
 }
@@ -180,11 +174,6 @@ pub(crate) fn perform_at(
 #[track_caller]
 pub(crate) fn with<R>(look: impl FnOnce(&mut State) -> R) -> R {
     look(&mut current().state.borrow_mut())
-}
-
-/// Whether an execution is being torn down: nothing that is done now matters.
-pub(crate) fn tearing_down() -> bool {
-    try_current().is_none_or(|runtime| runtime.state.borrow().phase != Phase::Running)
 }
 
 /// Ends the execution with a failure that was found by looking, without an operation.

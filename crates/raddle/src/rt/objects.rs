@@ -196,8 +196,11 @@ impl Objects {
 
     /// `mutex 1`: the first mutex that was used.
     pub(crate) fn name(&self, at: Location) -> String {
-        let entry = &self.entries[at.index()];
-        format!("{} {}", entry.kind.noun(), entry.number)
+        match self.entries.get(at.index()) {
+            Some(entry) => format!("{} {}", entry.kind.noun(), entry.number),
+            // It belongs to another execution.
+            None => "another object".into(),
+        }
     }
 
     /// A new channel.

@@ -14,7 +14,7 @@ use super::knowledge::Knowledge;
 use super::operation::Operation;
 use super::panics::install_hook;
 use super::state::{Phase, State};
-use super::teardown::Unwind;
+use super::teardown::Left;
 use super::{Place, Runtime, fiber};
 use crate::options::Options;
 
@@ -26,12 +26,13 @@ pub struct Program {
     /// In a box of its own, because fibers have its address.
     pub(super) runtime: Box<Runtime>,
     /// By thread.
-    fibers: Vec<Option<Fiber>>,
+    pub(super) fibers: Vec<Option<Fiber>>,
     pub(super) pool: Fibers,
     body: Arc<dyn Fn() + Send + Sync>,
     /// Whether something was learned since this execution began.
     wiser: bool,
-    finished: bool,
+    pub(super) finished: bool,
+    pub(super) left: Left,
 }
 
 /// What a program can be made of on another thread.
@@ -39,11 +40,13 @@ pub(crate) struct Twin {
     body: Arc<dyn Fn() + Send + Sync>,
     options: Options,
     knowledge: Knowledge,
+    left: Left,
 }
 
 impl Twin {
     pub(crate) fn program(&self) -> Program {
-        let program = Program::new(self.body.clone(), &self.options);
+        let mut program = Program::new(self.body.clone(), &self.options);
+        program.left = self.left.clone();
         let mut state = program.runtime.state.borrow_mut();
         state.know(self.knowledge.clone());
         drop(state);
@@ -61,15 +64,21 @@ impl Program {
         #[cfg(unix)]
         super::overflow::install_handler();
         let pool = Fibers::new(options.backend, options.stack_size);
-        Self::in_state(State::new(options.settings()), body, pool)
+        let left = Left::new(options.backend);
+        Self::in_state(State::new(options.settings()), body, pool, left)
     }
 
     /// The same program in another state.
     pub(super) fn with_state(&self, state: State) -> Self {
-        Self::in_state(state, self.body.clone(), self.pool.empty())
+        Self::in_state(
+            state,
+            self.body.clone(),
+            self.pool.empty(),
+            self.left.clone(),
+        )
     }
 
-    fn in_state(state: State, body: Arc<dyn Fn() + Send + Sync>, pool: Fibers) -> Self {
+    fn in_state(state: State, body: Arc<dyn Fn() + Send + Sync>, pool: Fibers, left: Left) -> Self {
         Self {
             runtime: Box::new(Runtime {
                 state: RefCell::new(state),
@@ -79,7 +88,24 @@ impl Program {
             body,
             wiser: false,
             finished: true,
+            left,
         }
+    }
+
+    /// What is left behind of executions that came to no end.
+    pub(crate) fn left(&self) -> Left {
+        self.left.clone()
+    }
+
+    /// What this program has learned.
+    pub(crate) fn knowledge(&self) -> Knowledge {
+        self.runtime.state.borrow().knowledge()
+    }
+
+    /// Learns what another worker, or this program itself, has learned.
+    pub(crate) fn know(&mut self, knowledge: Knowledge) {
+        self.wiser = true;
+        self.runtime.state.borrow_mut().know(knowledge);
     }
 
     /// The same program, which knows what this one has learned, for another worker.
@@ -87,7 +113,8 @@ impl Program {
         Twin {
             body: self.body.clone(),
             options: options.clone(),
-            knowledge: self.runtime.state.borrow().knowledge(),
+            knowledge: self.knowledge(),
+            left: self.left.clone(),
         }
     }
 
@@ -97,19 +124,34 @@ impl Program {
         self.runtime.state.borrow().failure.clone()
     }
 
+    /// Says what is wrong with this execution, unless that is known.
+    pub(crate) fn fail(&mut self, failure: &Failure) {
+        self.runtime.state.borrow_mut().fail(failure.clone());
+    }
+
     /// Ends an execution in which no thread can move any more, and says what is wrong with it.
     pub fn finish(&mut self) -> Option<Failure> {
         let verdict = self.runtime.state.borrow().verdict();
         if let Some(failure) = verdict {
             self.runtime.state.borrow_mut().fail(failure);
-        } else if !self.finished && self.runtime.state.borrow().is_over() {
-            self.end();
+        } else if !self.finished && self.runtime.state.borrow().is_over() && self.end() {
             let mut state = self.runtime.state.borrow_mut();
             if let Some(leak) = state.leak() {
                 state.fail(leak);
             }
         }
         self.failure()
+    }
+
+    /// Whether this is no execution of the program: a wait that was chosen not to time out never ends.
+    ///
+    /// Nothing is lost by leaving it out. In the program, the wait times out some time. That is one of the executions of the
+    /// other alternative, in which the thread goes on at once: it may be scheduled as late as one likes, and until
+    /// then it has touched nothing.
+    pub(crate) fn is_infeasible(&self) -> bool {
+        let state = self.runtime.state.borrow();
+        let waits = !state.is_over() && state.waits_too_long();
+        state.failure.is_none() && (state.impossible || waits)
     }
 
     /// Whether something was learned since the last call that the executions so far should
@@ -137,6 +179,11 @@ impl Program {
     #[must_use]
     pub fn weak_ordering(&self) -> Option<&'static std::panic::Location<'static>> {
         self.runtime.state.borrow().weak_ordering
+    }
+
+    /// How many steps this execution has made.
+    pub(crate) fn steps(&self) -> usize {
+        self.runtime.state.borrow().made.len()
     }
 
     /// The moves of this execution.
@@ -174,66 +221,13 @@ impl Program {
         self.runtime.state.borrow().name_of(thread)
     }
 
-    /// Ends the execution: unwinds what is left of it.
-    pub(super) fn end(&mut self) {
-        if std::mem::replace(&mut self.finished, true) {
-            return;
-        }
-        let (count, failed) = {
-            let mut state = self.runtime.state.borrow_mut();
-            state.phase = Phase::Teardown;
-            // While the explorer itself panics, threads would not know that they are to unwind.
-            let failed = state.failure.is_some() || std::thread::panicking();
-            (state.started.len(), failed)
-        };
-        let outer = replace_current(&raw const *self.runtime);
-        // Those that never ran, first: they may borrow from all others.
-        let bodies = self.runtime.state.borrow_mut().take_bodies();
-        if failed {
-            // What has failed may fail again in its destructors.
-            std::mem::forget(bodies);
-        } else {
-            drop(catch_unwind(AssertUnwindSafe(|| drop(bodies))));
-        }
-        // The last first: what was started in a scope borrows from those who were there before.
-        for index in (0..count).rev() {
-            let id = self.runtime.state.borrow().started[index];
-            self.runtime.state.borrow_mut().current = id;
-            let fiber = self.fibers.get_mut(id.index()).and_then(Option::take);
-            if failed {
-                self.runtime
-                    .state
-                    .borrow_mut()
-                    .thread_mut(id)
-                    .forget_locals();
-            }
-            let Some(mut fiber) = fiber else { continue };
-            if !failed && fiber.resume() {
-                self.pool.recycle(fiber);
-            } else {
-                let mut state = self.runtime.state.borrow_mut();
-                state.stuck_unwinding += u32::from(state.thread(id).panicking);
-                drop(state);
-                self.pool.abandon(fiber);
-            }
-        }
-        self.runtime.state.borrow_mut().current = ThreadId::MAIN;
-        if failed {
-            self.runtime.leak_statics();
-        } else {
-            drop(catch_unwind(AssertUnwindSafe(|| {
-                self.runtime.drop_statics();
-            })));
-        }
-        replace_current(outer);
-    }
-
     /// Makes the next step of a thread, and lets it run to the one after.
     fn make(&mut self, next: Move, step: &mut Step) {
         let id = next.thread;
         let (runs_on, begins) = {
             let mut state = self.runtime.state.borrow_mut();
-            let operation = state.thread(id).next().map(|next| &next.operation);
+            let thread = state.threads.get(id.index());
+            let operation = thread.and_then(|thread| Some(&thread.next()?.operation));
             let ends = matches!(operation, Some(Operation::End { .. }));
             let begins = matches!(operation, Some(Operation::Begin));
             (state.make(id, next.choice, step) && !ends, begins)
@@ -327,6 +321,7 @@ impl Execution for Program {
     fn step(&mut self, next: Move, step: &mut Step) -> Result<(), Diverged> {
         self.make(next, step);
         let mut state = self.runtime.state.borrow_mut();
+        state.deeds.was_possible()?;
         if let Some((location, value)) = state.corrected.take() {
             for access in &mut step.accesses {
                 if access.location == location {
@@ -380,7 +375,12 @@ impl Execution for Program {
 
 impl Drop for Program {
     fn drop(&mut self) {
-        self.end();
+        // While the explorer itself panics, threads that ran on would think that they do.
+        if std::thread::panicking() {
+            self.abandon();
+        } else {
+            self.end();
+        }
     }
 }
 
@@ -424,9 +424,4 @@ pub(super) fn running_thread() -> Option<(&'static Runtime, ThreadId)> {
     let runtime = unsafe { fiber::current().as_ref() }?;
     let current = runtime.state.try_borrow().ok()?.current;
     Some((runtime, current))
-}
-
-/// Whether a payload is what unwinds threads whose execution is over.
-pub(crate) fn is_unwind(payload: &(dyn std::any::Any + Send)) -> bool {
-    payload.is::<Unwind>()
 }

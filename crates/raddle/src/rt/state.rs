@@ -2,7 +2,7 @@
 
 use raddle_schedule::{Access, Location, Step, ThreadId};
 
-use super::clocks::{Clocks, Need};
+use super::clocks::{self, Clocks, Need};
 use super::counts::Counts;
 use super::deeds::Deeds;
 use super::effect::{Values, enabled};
@@ -12,7 +12,7 @@ use super::objects::{Channel, Id, Kind, Known, Objects};
 use super::operation::Operation;
 use super::panics::Panic;
 use super::spin::Loops;
-use super::statics::Copies;
+use super::statics::{self, Copies};
 use super::thread::{Announced, Body, Names, Thread};
 use super::{Place, here};
 
@@ -23,7 +23,7 @@ pub(super) const MANY: usize = 64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
     Running,
-    /// It is over or was given up: its threads unwind, and nothing that they do matters.
+    /// It is over: what statics own is dropped, and nothing that destructors do matters.
     Teardown,
 }
 
@@ -82,7 +82,7 @@ pub(crate) struct State {
     pub(crate) weak_ordering: Option<Place>,
     /// Whether something was learned that should have been known from the beginning.
     pub(crate) learned: bool,
-    /// How many fibers were left behind while they unwound.
+    /// How many fibers were left behind while a panic unwound them.
     pub(crate) stuck_unwinding: u32,
 }
 
@@ -109,11 +109,7 @@ pub(crate) enum Misuse {
 impl Misuse {
     pub(crate) fn panic(self) -> ! {
         match self {
-            Self::Stale(kind) => panic!(
-                "raddle: this {} was used in an earlier execution already; create it inside \
-                 the closure that is checked, so that each execution has its own",
-                kind.word()
-            ),
+            Self::Stale(kind) => panic!("{}", statics::stale(kind.word(), statics::are_known())),
         }
     }
 }
@@ -289,7 +285,7 @@ impl State {
     pub(crate) fn touch_cell(
         &mut self,
         id: &Id,
-        writes: bool,
+        kind: clocks::Kind,
         place: Place,
     ) -> Result<Option<Failure>, Misuse> {
         match self.clocks.need() {
@@ -311,8 +307,8 @@ impl State {
             }
             Known::Stale => return Err(Misuse::Stale(Kind::Cell)),
         };
-        let racing = self.clocks.touch(cell, self.current, writes, place);
-        Ok(racing.map(|earlier| self.race(&earlier, writes, place)))
+        let racing = self.clocks.touch(cell, self.current, kind, place);
+        Ok(racing.map(|earlier| self.race(&earlier, kind.writes, place)))
     }
 
     /// The number of the message that was sent last.

@@ -7,18 +7,38 @@
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::collections::HashMap;
 use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 
 use super::objects::Id;
 use super::state::{Phase, State};
 
+/// The static memory of the program and of its libraries.
+fn ranges() -> &'static [Range<usize>] {
+    static RANGES: OnceLock<Vec<Range<usize>>> = OnceLock::new();
+    RANGES.get_or_init(writable_segments)
+}
+
 /// Whether something is in the static memory of the program or of a library.
 fn is_static(address: usize) -> bool {
-    static RANGES: OnceLock<Vec<Range<usize>>> = OnceLock::new();
-    RANGES
-        .get_or_init(writable_segments)
-        .iter()
-        .any(|range| range.contains(&address))
+    ranges().iter().any(|range| range.contains(&address))
+}
+
+/// Whether it is known what is static. Where it is not, statics are used as they are, and are refused when a second
+/// execution uses them: see [`stale`].
+pub(super) fn are_known() -> bool {
+    !ranges().is_empty()
+}
+
+/// What to say of an object that was used in another execution.
+pub(super) fn stale(object: &str, statics_are_known: bool) -> String {
+    let remedy = if statics_are_known {
+        "create it inside the closure that is checked, so that each execution has its own"
+    } else {
+        "on this platform it is not known where statics are, so they cannot be reset for each execution; create \
+         the object inside the closure that is checked"
+    };
+    format!("raddle: this {object} was used in an earlier execution already; {remedy}")
 }
 
 /// What can be written of the static memory. Cells are never in the rest.
@@ -61,6 +81,12 @@ pub(crate) struct Copies {
     by_address: HashMap<usize, *mut u8>,
     /// In the order in which they were made.
     drops: Vec<Box<dyn FnOnce()>>,
+}
+
+impl Copies {
+    pub(crate) fn are_some(&self) -> bool {
+        !self.drops.is_empty()
+    }
 }
 
 /// An object that may be a static.
@@ -145,8 +171,9 @@ impl State {
 }
 
 impl super::Runtime {
-    /// Drops the copies of statics, the last first.
-    pub(crate) fn drop_statics(&self) {
+    /// Drops the copies of statics, the last first. Returns whether no destructor panicked.
+    pub(crate) fn drop_statics(&self) -> bool {
+        let mut panicked = false;
         loop {
             let next = {
                 let mut state = self.state.borrow_mut();
@@ -155,8 +182,8 @@ impl super::Runtime {
                 state.copies.drops.pop()
             };
             match next {
-                Some(drop_it) => drop_it(),
-                None => break,
+                Some(drop_it) => panicked |= catch_unwind(AssertUnwindSafe(drop_it)).is_err(),
+                None => return !panicked,
             }
         }
     }
@@ -168,5 +195,21 @@ impl super::Runtime {
         for drop_it in state.copies.drops.drain(..) {
             std::mem::forget(drop_it);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statics_are_found_or_refused() {
+        static OBJECT: std::sync::Mutex<u32> = std::sync::Mutex::new(0);
+        let address = std::ptr::from_ref(&OBJECT).addr();
+        assert_eq!(is_static(address), are_known());
+        let on_the_heap = Box::new(0);
+        assert!(!is_static(std::ptr::from_ref(&*on_the_heap).addr()));
+        assert!(stale("mutex", false).contains("not known where statics are"));
+        assert!(stale("mutex", true).contains("create it inside the closure"));
     }
 }

@@ -73,7 +73,38 @@ impl State {
             .collect()
     }
 
-    fn action(&self, made: &Made) -> String {
+    /// An operation that a thread has not made yet, in words.
+    pub(super) fn plan(&self, thread: ThreadId, operation: Operation) -> String {
+        let verb = operation.verb();
+        let name = |at| self.objects.name(at);
+        match operation {
+            Operation::Spawn { .. } => verb.into(),
+            Operation::Load { at, .. } => format!("reads {}", name(at)),
+            Operation::Update { at, operand, .. } => {
+                format!("updates {} with {operand}", name(at))
+            }
+            Operation::CompareExchange {
+                at, expected, new, ..
+            } => format!("exchanges {} from {expected} to {new}", name(at)),
+            Operation::Choose { alternatives, .. } => {
+                format!("{verb}: {alternatives} alternatives")
+            }
+            Operation::Send { channel, .. } | Operation::Receive { channel, .. } => {
+                format!("{verb} channel {}", channel + 1)
+            }
+            operation => self.action(&Made {
+                thread,
+                operation,
+                place: self.origin,
+                choice: 0,
+                result: 1,
+                last_resort: false,
+                first_access: 0,
+            }),
+        }
+    }
+
+    pub(super) fn action(&self, made: &Made) -> String {
         let verb = made.operation.verb();
         let name = |at| self.objects.name(at);
         match made.operation {

@@ -85,7 +85,9 @@ pub(crate) struct Thread {
     pub(crate) spurious: u32,
     /// The counted allocations whose content it is dropping.
     pub(crate) dropping: Vec<Counted>,
-    /// How many operations it made while it was torn down.
+    /// Whether a wait has timed out that was chosen not to.
+    pub(crate) timed_out_late: bool,
+    /// How many operations destructors of statics have made.
     pub(crate) operations_in_teardown: u32,
 }
 
@@ -130,6 +132,7 @@ impl Thread {
         self.waits_in_time = false;
         self.spurious = 0;
         self.dropping.clear();
+        self.timed_out_late = false;
         self.operations_in_teardown = 0;
     }
 

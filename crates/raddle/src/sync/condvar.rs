@@ -11,7 +11,7 @@ use super::MutexGuard;
 use super::mutex::unlock;
 use crate::rt::operation::Operation;
 use crate::rt::{self, Home, Id, Kind, Misuse, State, here, home};
-use crate::thread::{in_time, times_out, wakes_for_no_reason};
+use crate::thread::{in_time, timed_out_late, times_out, wakes_for_no_reason};
 
 /// A condition variable: as `std::sync::Condvar`.
 ///
@@ -124,6 +124,7 @@ impl Condvar {
         } else {
             self.sleep(guard, true)
         };
+        let timed_out = timed_out || timed_out_late();
         match waited {
             Ok(guard) => Ok((guard, WaitTimeoutResult(timed_out))),
             Err(poisoned) => Err(PoisonError::new((

@@ -244,7 +244,7 @@ impl<T> Receiver<T> {
                     shared.head.set(message + 1);
                     Ok(value)
                 }
-                // Only when the execution is torn down.
+                // Only in the destructor of a static.
                 None => Err(TryRecvError::Disconnected),
             },
             outcome::DISCONNECTED => Err(TryRecvError::Disconnected),

@@ -191,8 +191,7 @@ impl<T: ?Sized> fmt::Debug for Mutex<T> {
     }
 }
 
-/// Who has this holds the lock: as `std::sync::MutexGuard`.
-#[must_use = "if unused the Mutex will immediately unlock"]
+/// Who has this holds the lock: as `std::sync::MutexGuard`. (It may be ignored without a warning, as loom's may.)
 pub struct MutexGuard<'a, T: ?Sized> {
     mutex: &'a Mutex<T>,
     place: Place,

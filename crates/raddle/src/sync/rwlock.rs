@@ -233,7 +233,6 @@ impl<T: ?Sized> fmt::Debug for RwLock<T> {
 }
 
 /// Who has this holds the lock for reading: as `std::sync::RwLockReadGuard`.
-#[must_use = "if unused the RwLock will immediately unlock"]
 pub struct RwLockReadGuard<'a, T: ?Sized> {
     lock: &'a RwLock<T>,
     place: Place,
@@ -266,7 +265,6 @@ impl<T: ?Sized> Drop for RwLockReadGuard<'_, T> {
 }
 
 /// Who has this holds the lock for writing: as `std::sync::RwLockWriteGuard`.
-#[must_use = "if unused the RwLock will immediately unlock"]
 pub struct RwLockWriteGuard<'a, T: ?Sized> {
     lock: &'a RwLock<T>,
     place: Place,

@@ -16,9 +16,11 @@ mod spawn;
 pub use handle::{Thread, ThreadId, current};
 pub(crate) use local::drop_locals;
 pub use local::{AccessError, LocalKey};
-pub(crate) use park::{in_time, spin_at, times_out, wakes_for_no_reason};
+pub(crate) use park::{in_time, spin_at, timed_out_late, times_out, wakes_for_no_reason};
 pub use park::{park, park_timeout, sleep, yield_now};
 pub use scope::{Scope, ScopedJoinHandle, scope};
+#[doc(hidden)]
+pub use spawn::main_has_ended;
 pub use spawn::{Builder, JoinHandle, spawn};
 pub use std::thread::Result;
 

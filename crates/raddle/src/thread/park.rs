@@ -61,6 +61,14 @@ pub(crate) fn in_time<R>(wait: impl FnOnce() -> R) -> R {
     result
 }
 
+/// Whether what the thread has just waited for [in time](in_time) took too long after all: see `rt/teardown.rs`.
+pub(crate) fn timed_out_late() -> bool {
+    rt::with(|state| {
+        let current = state.current;
+        std::mem::take(&mut state.thread_mut(current).timed_out_late)
+    })
+}
+
 /// Whether something that may take too long does so: a choice, and a step.
 #[track_caller]
 pub(crate) fn times_out() -> bool {

@@ -40,8 +40,7 @@ where
     // A thread of the scope can start others while this waits.
     loop {
         let children = scope.children.0.borrow()[waited..].to_vec();
-        // Threads are torn down before those whose scopes they are in.
-        if children.is_empty() || rt::tearing_down() {
+        if children.is_empty() {
             break;
         }
         waited += children.len();
@@ -85,8 +84,8 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         F: FnOnce() -> T + Send + 'scope,
         T: Send + 'scope,
     {
-        // SAFETY: `scope` returns or unwinds only when all children have ended, or when the execution is torn down,
-        // which tears down children before parents.
+        // SAFETY: `scope` returns or unwinds only when all children have ended. If that never happens, its frame stays
+        // where it is: it is left behind like those of the children.
         let child = unsafe { Child::start(builder, f) };
         self.children.0.borrow_mut().push(child.thread.id().0);
         ScopedJoinHandle {

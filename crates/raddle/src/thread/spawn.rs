@@ -32,16 +32,14 @@ impl<T> Child<T> {
     ///
     /// # Safety
     ///
-    /// What `body` and its result borrow must live until the thread has ended or its execution was torn down.
+    /// What `body` and its result borrow must live until the thread has ended or was left behind.
     #[track_caller]
     pub(super) unsafe fn start(builder: Builder, body: impl FnOnce() -> T) -> Self {
         let packet = Arc::new(Packet(Mutex::new(None)));
         let theirs = packet.clone();
         let run = move || {
             let result = catch_unwind(AssertUnwindSafe(body));
-            if let Err(payload) = &result
-                && !rt::is_unwind(&**payload)
-            {
+            if result.is_err() {
                 rt::with(|state| {
                     let current = state.current;
                     state.note_panic(current);
@@ -87,10 +85,10 @@ impl<T> Child<T> {
         let id = self.id();
         self.wait();
         rt::with(|state| state.thread_mut(id).joined = true);
-        // It is empty only if the execution is torn down.
+        // It is empty only if the destructor of a static joins a thread.
         self.packet
             .take()
-            .unwrap_or_else(|| Err(Box::new("the execution was given up")))
+            .unwrap_or_else(|| Err(Box::new("the execution is over")))
     }
 
     #[track_caller]
@@ -104,6 +102,24 @@ impl<T> Child<T> {
         });
         ended != 0
     }
+}
+
+/// Whether the main thread has ended, as another thread sees it: a step, if it is another thread that asks.
+#[doc(hidden)]
+#[must_use]
+#[track_caller]
+pub fn main_has_ended() -> bool {
+    let main = raddle_schedule::ThreadId::MAIN;
+    if rt::try_current().is_none() || rt::with(|state| state.current == main) {
+        return false;
+    }
+    let ended = rt::perform(|state| {
+        Ok(Operation::Load {
+            at: state.end_of(main),
+            order: std::sync::atomic::Ordering::Acquire,
+        })
+    });
+    ended != 0
 }
 
 /// Starts a thread.

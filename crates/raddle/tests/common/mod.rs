@@ -67,6 +67,9 @@ fn explore<T: Ord + Clone + Debug + Send + 'static>(
     loop {
         executions += 1;
         assert!(executions < 3_000_000, "too many executions");
+        program.restart();
+        // The execution before may have been run on.
+        latest.lock().unwrap().take();
         let (failure, trace) = run(&mut program, &mut schedule, chance.as_mut());
         let outcome = latest.lock().unwrap().take();
         if program.learned() {
@@ -156,7 +159,6 @@ fn run(
     schedule: &mut Vec<(Move, Vec<Move>)>,
     mut chance: Option<&mut Random>,
 ) -> (Option<raddle::Failure>, Trace) {
-    program.restart();
     let (mut step, mut foreseen) = (Step::default(), Step::default());
     let mut trace = Trace::new();
     let mut cut = Cut::default();
