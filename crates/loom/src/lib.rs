@@ -13,9 +13,12 @@
 //!   accesses to [cells](cell) is found; what is wrong only because a thread reads an old value of an atomic is not.
 //! - Threads are not limited to [`MAX_THREADS`]; nor is there anything to gain by
 //!   [`stop_exploring`] and [`skip_branch`], which do nothing.
-//! - A model fails if it makes 100,000 steps, unless `max_branches` is more than that.
+//! - A model fails if it makes 100,000 steps, unless `max_branches` is more than that, or less than loom's default: then it
+//!   is the limit.
 //! - [`Notify::wait`](sync::Notify::wait) and `future::block_on` do not wake for no reason.
 //! - A thread that panics fails the model only when nobody joins it, or who does unwraps the error.
+//! - The access of a [`with_mut`](cell::UnsafeCell::with_mut) lasts until its closure returns. In loom it may be over at the last
+//!   operation in the closure, as that of a [`MutPtr`](cell::MutPtr) is here too.
 //! - `unsync_load` is a load, and `with_mut` of an atomic does not look for stores of other threads.
 //! - There are no checkpoints. What fails says how to run it again: `RADDLE_REPLAY`. The other variables
 //!   of Raddle count too, and come after those of loom.
@@ -36,7 +39,7 @@ pub mod thread;
 
 pub use explore::{explore, skip_branch, stop_exploring};
 pub use model::model;
-pub use raddle::{lazy_static, thread_local};
+pub use raddle::thread_local;
 
 /// How many threads loom has at most. There may be more here.
 pub const MAX_THREADS: usize = 5;

@@ -18,13 +18,17 @@ where
     Builder::new().check(f);
 }
 
+/// How many branches an execution of loom has at most, unless one says otherwise.
+const DEFAULT_BRANCHES: usize = 1000;
+
 /// Sets up a model.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Builder {
     /// The most threads. There may be more all the same.
     pub max_threads: usize,
-    /// The most steps of an execution, if that is more than 100,000. `LOOM_MAX_BRANCHES`.
+    /// The most steps of an execution. `LOOM_MAX_BRANCHES`. Steps are not quite loom's branches, so a limit of at least
+    /// 1000, which is loom's default, is taken to be at least 100,000.
     pub max_branches: usize,
     /// The most executions. `LOOM_MAX_PERMUTATIONS`.
     pub max_permutations: Option<usize>,
@@ -54,7 +58,7 @@ impl Builder {
     pub fn new() -> Self {
         Self {
             max_threads: crate::MAX_THREADS,
-            max_branches: variable("LOOM_MAX_BRANCHES").unwrap_or(1000),
+            max_branches: variable("LOOM_MAX_BRANCHES").unwrap_or(DEFAULT_BRANCHES),
             max_permutations: variable("LOOM_MAX_PERMUTATIONS"),
             max_duration: variable("LOOM_MAX_DURATION").map(Duration::from_secs),
             preemption_bound: variable("LOOM_MAX_PREEMPTIONS"),
@@ -91,7 +95,11 @@ impl Builder {
     /// Like loom, nothing takes too long, and no condition variable wakes for no reason.
     fn checker(&self) -> raddle::Checker {
         let mut checker = raddle::Checker::new().timeouts(false).spurious_wakeups(0);
-        let steps = checker.options().max_steps.max(self.max_branches);
+        let steps = if self.max_branches < DEFAULT_BRANCHES {
+            self.max_branches
+        } else {
+            checker.options().max_steps.max(self.max_branches)
+        };
         checker = checker.max_steps(steps);
         if let Some(most) = self.max_permutations {
             checker = checker.max_executions(most as u64);

@@ -74,10 +74,11 @@ impl Builder {
         Self(self.0.name(name))
     }
 
-    /// Is ignored: see `RADDLE_STACK_SIZE`.
+    /// How large its stack is at least, in words: loom counts so, unlike `std`.
     #[must_use]
     pub fn stack_size(self, size: usize) -> Self {
-        Self(self.0.stack_size(size))
+        let bytes = size.saturating_mul(size_of::<usize>());
+        Self(self.0.stack_size(bytes))
     }
 
     /// Starts the thread.

@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
 use loom::alloc::{Layout, Track, alloc, dealloc};
-use loom::cell::UnsafeCell;
+use loom::cell::{MutPtr, UnsafeCell};
 use loom::model::Builder;
 use loom::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::*};
 use loom::sync::{Arc, Notify};
@@ -92,6 +92,123 @@ fn a_cell_is_not_written_while_it_is_read() {
     );
 }
 
+/// A lock whose guard has a pointer, as thingbuf's.
+struct Lock {
+    held: AtomicUsize,
+    value: UnsafeCell<u32>,
+}
+
+// SAFETY: the value is accessed by who holds the lock.
+unsafe impl Sync for Lock {}
+
+struct Guard<'a> {
+    lock: &'a Lock,
+    value: MutPtr<u32>,
+}
+
+impl Lock {
+    fn new() -> Self {
+        Self {
+            held: AtomicUsize::new(0),
+            value: UnsafeCell::new(0),
+        }
+    }
+
+    fn try_lock(&self) -> Option<Guard<'_>> {
+        let taken = self.held.compare_exchange(0, 1, Acquire, Relaxed);
+        taken.is_ok().then(|| Guard {
+            lock: self,
+            value: self.value.get_mut(),
+        })
+    }
+}
+
+/// The pointer is dropped after this.
+impl Drop for Guard<'_> {
+    fn drop(&mut self) {
+        self.lock.held.store(0, Release);
+    }
+}
+
+fn increment(lock: &Lock) {
+    if let Some(guard) = lock.try_lock() {
+        // SAFETY: the lock is held.
+        unsafe { *guard.value.deref() += 1 };
+    }
+}
+
+/// What is released just before a pointer goes away is released with what it points to.
+#[test]
+fn a_guard_releases_before_its_pointer_goes_away() {
+    loom::model(|| {
+        let lock = Arc::new(Lock::new());
+        let theirs = lock.clone();
+        let child = thread::spawn(move || increment(&theirs));
+        increment(&lock);
+        child.join().unwrap();
+    });
+    loom::model(|| {
+        let lock = Arc::new(Lock::new());
+        let theirs = lock.clone();
+        let child = thread::spawn(move || {
+            let reads = theirs.value.get();
+            // SAFETY: nobody writes it yet.
+            assert_eq!(unsafe { *reads.deref() }, 0);
+            theirs.held.store(1, Release);
+            drop(reads);
+        });
+        if lock.held.load(Acquire) == 1 {
+            // SAFETY: the other one has read it.
+            lock.value.with_mut(|value| unsafe { *value = 1 });
+        }
+        child.join().unwrap();
+    });
+}
+
+/// Using it after that, or keeping it beyond the next operation, is a race.
+#[test]
+fn a_guard_that_keeps_its_pointer_is_found() {
+    for use_it in [true, false] {
+        let message = failure(move || {
+            let lock = Arc::new(Lock::new());
+            let theirs = lock.clone();
+            let child = thread::spawn(move || {
+                let pointer = theirs.value.get_mut();
+                theirs.held.store(1, Release);
+                if use_it {
+                    // SAFETY: it is not, but that is what is tested.
+                    unsafe { *pointer.deref() = 2 };
+                } else {
+                    theirs.held.load(Relaxed);
+                }
+            });
+            if lock.held.load(Acquire) == 1 {
+                // SAFETY: as above.
+                lock.value.with_mut(|value| unsafe { *value = 1 });
+            }
+            child.join().unwrap();
+        });
+        let expected = ["data race", "thread 1 panicked", "main panicked"];
+        let is_found = expected.iter().any(|start| message.starts_with(start));
+        assert!(is_found, "{use_it}: {message}");
+    }
+    // One that begins after the release is no better for ending at once.
+    let message = failure(|| {
+        let lock = Arc::new(Lock::new());
+        let theirs = lock.clone();
+        let child = thread::spawn(move || {
+            theirs.held.store(1, Release);
+            drop(theirs.value.get_mut());
+        });
+        if lock.held.load(Acquire) == 1 {
+            // SAFETY: as above.
+            lock.value.with_mut(|value| unsafe { *value = 1 });
+        }
+        child.join().unwrap();
+    });
+    assert!(message.starts_with("data race"), "{message}");
+}
+
 #[test]
 fn what_is_allocated_is_given_back() {
     let layout = Layout::new::<u64>();
@@ -171,6 +288,105 @@ fn preemptions_can_be_bounded() {
         increment(&count);
         child.join().unwrap();
         assert_eq!(count.load(SeqCst), 2, "only preemptions would lose one");
+    });
+}
+
+/// As loom's `basic_usage`: the value is dropped when it is 1, in each execution.
+#[test]
+fn a_drop_that_asserts() {
+    struct State {
+        data: UnsafeCell<u32>,
+        ready: AtomicUsize,
+    }
+    // SAFETY: `ready` says who may access it.
+    unsafe impl Sync for State {}
+    impl Drop for State {
+        fn drop(&mut self) {
+            // SAFETY: nobody else has it.
+            self.data.with(|data| unsafe { assert_eq!(1, *data) });
+        }
+    }
+    loom::model(|| {
+        let state = Arc::new(State {
+            data: UnsafeCell::new(0),
+            ready: AtomicUsize::new(0),
+        });
+        let theirs = state.clone();
+        thread::spawn(move || {
+            // SAFETY: nobody else accesses it yet.
+            theirs.data.with_mut(|data| unsafe { *data = 1 });
+            theirs.ready.store(1, Release);
+        });
+        while state.ready.load(Acquire) == 0 {
+            thread::yield_now();
+        }
+    });
+}
+
+loom::lazy_static! {
+    static ref SHUT_DOWN: usize = 5;
+}
+
+/// As loom's `lazy_static_arc_shutdown`.
+#[test]
+fn a_lazy_static_is_gone_with_the_main_thread() {
+    let message = failure(|| {
+        thread::spawn(|| assert_eq!(*SHUT_DOWN, 5));
+    });
+    assert!(message.contains("during shutdown"), "{message}");
+    loom::model(|| {
+        let child = thread::spawn(|| assert_eq!(*SHUT_DOWN, 5));
+        assert_eq!(*SHUT_DOWN, 5);
+        child.join().unwrap();
+    });
+}
+
+/// As loom's `double_panic_at_branch_max`.
+#[test]
+fn few_branches_can_be_too_many() {
+    let mut builder = Builder::new();
+    builder.max_branches = 2;
+    let check = AssertUnwindSafe(|| {
+        builder.check(|| {
+            let _arc = Arc::new(());
+            thread::yield_now();
+            thread::yield_now();
+            thread::yield_now();
+        });
+    });
+    let payload = catch_unwind(check).expect_err("it fails");
+    let text = payload.downcast_ref::<String>().expect("it says why");
+    assert!(text.starts_with("no end after 2 steps"), "{text}");
+    // More than loom's default is no less than Raddle's.
+    builder.max_branches = 1001;
+    builder.check(|| {
+        let count = AtomicUsize::new(0);
+        while count.fetch_add(1, SeqCst) < 2000 {}
+    });
+}
+
+/// As loom's `thread_stack_size`: an array of 512 kB on a stack of 128 Ki words.
+#[test]
+fn a_stack_is_measured_in_words() {
+    const SIZE: usize = 1 << 16;
+    loom::model(|| {
+        let body = || {
+            std::hint::black_box(&mut [0usize; SIZE]);
+        };
+        let child = thread::Builder::new().stack_size(2 * SIZE).spawn(body);
+        child.unwrap().join().unwrap();
+    });
+}
+
+/// As in loom's `thread_api`, which denies warnings.
+#[test]
+#[deny(warnings)]
+fn guards_may_be_ignored() {
+    loom::model(|| {
+        let (mutex, rwlock) = (loom::sync::Mutex::new(()), loom::sync::RwLock::new(()));
+        mutex.lock().unwrap();
+        rwlock.read().unwrap();
+        rwlock.write().unwrap();
     });
 }
 

@@ -26,7 +26,7 @@ impl Watch {
     fn begin(&self, writes: bool) {
         let users = self.users.get();
         let clashes = if writes { users != 0 } else { users < 0 };
-        // When an execution is torn down, nothing that happens matters.
+        // A second panic would be the end of the process.
         assert!(
             !clashes || raddle::thread::panicking(),
             "a cell is {} while it is {}",
@@ -51,7 +51,11 @@ impl Watch {
     }
 }
 
-/// An access that goes on.
+/// An access that goes on as long as a pointer lives.
+///
+/// As in loom, the end of the pointer is the end of the access but is no access itself: it only says that there may have been one since the
+/// pointer was used last. So what was released by the last operation before the end is released with the cell. A guard whose `Drop` makes a
+/// releasing store, and which then drops its pointer, is right.
 struct Access {
     watch: Arc<Watch>,
     writes: bool,
@@ -72,7 +76,7 @@ impl Access {
 impl Drop for Access {
     fn drop(&mut self) {
         self.watch.end(self.writes);
-        self.watch.touch(self.writes);
+        self.watch.cell.accessed(self.writes);
     }
 }
 
@@ -184,15 +188,18 @@ impl<T: ?Sized> ConstPtr<T> {
     /// As for a `*const T`.
     #[track_caller]
     pub unsafe fn deref(&self) -> &T {
+        self.access.watch.touch(false);
         // SAFETY: the caller's.
         unsafe { &*self.data }
     }
 
     /// Lets a closure have the pointer.
+    #[track_caller]
     pub fn with<F, R>(&self, f: F) -> R
     where
         F: FnOnce(*const T) -> R,
     {
+        self.access.watch.touch(false);
         f(self.data)
     }
 }
@@ -219,15 +226,18 @@ impl<T: ?Sized> MutPtr<T> {
     #[allow(clippy::mut_from_ref)]
     #[track_caller]
     pub unsafe fn deref(&self) -> &mut T {
+        self.access.watch.touch(true);
         // SAFETY: the caller's.
         unsafe { &mut *self.data }
     }
 
     /// Lets a closure have the pointer.
+    #[track_caller]
     pub fn with<F, R>(&self, f: F) -> R
     where
         F: FnOnce(*mut T) -> R,
     {
+        self.access.watch.touch(true);
         f(self.data)
     }
 }
