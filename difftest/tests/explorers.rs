@@ -68,7 +68,7 @@ fn compare<E: Explorer + Default>(workers: usize, program: &Program) -> Compared
         .collect_all()
         .max_states(MOST_STATES)
         .run(&mut machine.clone(), &mut Full::default());
-    if explored.stop.is_some() || full.cut.is_some() {
+    if !explored.explored.is_exhausted() || full.cut.is_some() {
         return Compared::TooLarge;
     }
     let (expected, found) = (found(&full.violations), found(&explored.violations));
@@ -76,9 +76,9 @@ fn compare<E: Explorer + Default>(workers: usize, program: &Program) -> Compared
         return Compared::Differ(format!("finds {found:?}, and not {expected:?}"));
     }
     let naive = run(&machine, &mut Dfs::default(), MOST_NAIVE_EXECUTIONS);
-    let classes = match naive.stop {
-        None => naive.classes,
-        Some(_) => explored.classes,
+    let classes = match naive.explored.is_exhausted() {
+        true => naive.classes,
+        false => explored.classes,
     };
     match (explored.executions, explored.classes) == (classes, classes) {
         true => Compared::Same,

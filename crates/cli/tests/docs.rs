@@ -417,3 +417,14 @@ fn with_echo(output: &str, typed: &[&str]) -> String {
     }
     text
 }
+
+#[test]
+fn every_kind_of_assumption_is_on_the_page_of_the_json_output() {
+    let pages = pages();
+    let page = pages.iter().find(|page| page.name == "docs/json.md");
+    let page = page.expect("the page is there");
+    for kind in raddle_outcome::Kind::ALL {
+        let name = format!("`\"{}\"`", kind.name());
+        assert!(page.text.contains(&name), "{name} is missing");
+    }
+}

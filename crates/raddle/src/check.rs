@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use raddle_schedule::Coverage;
+use raddle_outcome::Assumptions;
 
 use crate::explore::{self, Explored};
 use crate::options::Options;
@@ -53,21 +53,38 @@ pub struct Checker {
 }
 
 /// What came of a check that found nothing wrong.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Report {
     /// How many executions were made.
     pub executions: u64,
-    /// Whether no schedule is left that could show anything else.
+    /// Whether the code has no execution that could show anything else: every schedule that matters was run, and
+    /// the [assumptions](Self::assumptions) take nothing away.
     pub complete: bool,
-    /// All schedules with at most this many preemptions were covered, if it is not complete.
+    /// Whether every schedule that matters was run, but perhaps not everything that a real machine does: an ordering weaker than
+    /// sequential consistency, one more spurious wake-up. The assumptions say what.
+    pub exhausted: bool,
+    /// All schedules with at most this many preemptions were covered, if not all were.
     pub bound: Option<u32>,
     /// How many happens-before classes the executions belong to, if
     /// [`count_classes`](Checker::count_classes) asks for it.
     pub classes: Option<u64>,
-    /// Where a weaker ordering than sequential consistency was asked for first. What that allows beyond sequential
-    /// consistency was not explored.
-    pub weak_ordering: Option<&'static std::panic::Location<'static>>,
+    /// What was left out, cut, bounded or guessed, and where in the code.
+    pub assumptions: Assumptions<Place>,
+}
+
+impl Report {
+    /// What may be claimed follows from what was explored, and from nothing else.
+    fn new(explored: Explored) -> Self {
+        Self {
+            executions: explored.executions,
+            complete: explored.explored.is_complete(),
+            exhausted: explored.explored.is_exhausted(),
+            bound: explored.explored.bound(),
+            classes: explored.classes,
+            assumptions: explored.explored.into_assumptions(),
+        }
+    }
 }
 
 impl Checker {
@@ -215,9 +232,9 @@ impl Checker {
     {
         match self.run(body) {
             Ok(report) => {
-                if let Some(place) = report.weak_ordering {
-                    // Tests show it if they are asked to.
-                    eprintln!("raddle: {}", print::weak_ordering(place));
+                // Tests show it if they are asked to.
+                for line in print::assumptions(&report.assumptions) {
+                    eprintln!("raddle: {line}");
                 }
                 report
             }
@@ -274,30 +291,13 @@ impl Checker {
             None => explore::explore(&mut program, options)
                 .unwrap_or_else(|error| panic!("raddle: {error}")),
         };
-        let Explored {
-            executions,
-            failure,
-            coverage,
-            classes,
-            weak_ordering,
-        } = explored;
-        let bound = match coverage {
-            Some(Coverage::UpToBound(bound)) => Some(bound),
-            _ => None,
-        };
-        let result = match failure {
-            None => Ok(Report {
-                executions,
-                complete: coverage == Some(Coverage::All),
-                bound,
-                classes,
-                weak_ordering,
-            }),
+        let result = match explored.failure.clone() {
+            None => Ok(Report::new(explored)),
             Some(failure) => Err(Failed {
-                text: print::failure(&program, &failure, executions),
+                text: print::failure(&program, &failure, explored.executions),
                 schedule: print::schedule(&program.schedule()),
                 failure,
-                executions,
+                executions: explored.executions,
             }),
         };
         if let Some(path) = &options.report_file {

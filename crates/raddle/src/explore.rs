@@ -4,16 +4,19 @@ use std::ops::ControlFlow;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use raddle_outcome::{Assumption, Kind};
 use raddle_schedule::explorers::{
     Algorithm1, Algorithm2, Dfs, Iterative, Optimal, Pct, Random, Replay,
 };
 use raddle_schedule::{
-    ClassHash, Clock, Coverage, Diverged, Explorer, Move, Trace, Visitor, class_of,
+    ClassHash, Clock, Diverged, Explorer, Extent, Move, Omission, Trace, Visitor, class_of,
 };
 
 use crate::Options;
 use crate::progress::Progress;
-use crate::rt::{Failure, FailureKind, Knowledge, Left, Program, Record, not_the_same};
+use crate::rt::{
+    Account, Failure, FailureKind, Knowledge, Left, Place, Program, Record, not_the_same,
+};
 
 /// The names of the explorers, for messages.
 pub(crate) const NAMES: &str = "iterative, optimal, bounded, algorithm1, cb-dfs, dfs, random, pct";
@@ -39,12 +42,10 @@ const MOST_STEPS_AGAIN: usize = 200_000;
 pub(crate) struct Explored {
     pub(crate) executions: u64,
     pub(crate) failure: Option<Failure>,
-    /// What was covered, if nothing failed.
-    pub(crate) coverage: Option<Coverage>,
+    /// What was covered, if nothing failed, and what that rests on.
+    pub(crate) explored: raddle_outcome::Explored<Place>,
     /// The classes that were seen, if they are counted.
     pub(crate) classes: Option<u64>,
-    /// Where a weaker ordering than sequential consistency was asked for.
-    pub(crate) weak_ordering: Option<&'static std::panic::Location<'static>>,
 }
 
 /// Runs a program by the schedules that the explorer of the options chooses, until one fails.
@@ -138,8 +139,9 @@ impl<'a> Run<'a> {
         };
         let attempt = self.within(attempt, self.workers(), &Optimal::default());
         if attempt.failure.is_none() {
-            return match attempt.coverage {
-                Some(Coverage::Some) if !self.is_over() => self.with(&Iterative { bound: None }),
+            // A limit that ended the attempt does not end what comes now.
+            return match attempt.explored.extent() {
+                Extent::Some if !self.is_over() => self.with(&Iterative { bound: None }),
                 _ => attempt,
             };
         }
@@ -191,7 +193,6 @@ impl<'a> Run<'a> {
             if let Err(failure) = self.program.repeat(record) {
                 self.program.fail(&failure);
                 explored.failure = Some(failure);
-                explored.coverage = None;
                 break;
             }
         }
@@ -233,15 +234,16 @@ impl<'a> Run<'a> {
     ) -> Explored {
         let deadline = [self.deadline, limits.deadline].into_iter().flatten().min();
         loop {
+            let account = self.program.open_account();
             let all = Mutex::new(All {
                 progress: &mut self.progress,
                 executions: 0,
                 attempts: 0,
                 classes: self.options.count_classes.then(Default::default),
                 failure: None,
-                bound: None,
+                explored: raddle_outcome::Explored::default(),
+                account,
                 learned: None,
-                weak_ordering: None,
                 sample: Sample::default(),
             });
             let left = self.program.left();
@@ -262,7 +264,8 @@ impl<'a> Run<'a> {
             } else {
                 explorer.clone().explore(self.program, &mut watch())
             };
-            let all = all.into_inner().unwrap_or_else(PoisonError::into_inner);
+            let mut all = all.into_inner().unwrap_or_else(PoisonError::into_inner);
+            all.settle();
             if let (None, Some(knowledge)) = (&all.failure, all.learned) {
                 // What steps there are was not known before: what was done so far counts for nothing.
                 self.program.know(knowledge);
@@ -273,9 +276,8 @@ impl<'a> Run<'a> {
             let mut explored = Explored {
                 executions: self.executions,
                 failure: None,
-                coverage: None,
+                explored: all.explored,
                 classes: all.classes.map(|classes| classes.len() as u64),
-                weak_ordering: all.weak_ordering,
             };
             if let Some((failure, schedule)) = all.failure {
                 explored.failure = Some(failure);
@@ -288,11 +290,7 @@ impl<'a> Run<'a> {
                 return explored;
             }
             match result {
-                Ok(Coverage::Some) => {
-                    let bounded = all.bound.map(Coverage::UpToBound);
-                    explored.coverage = bounded.or(Some(Coverage::Some));
-                }
-                Ok(coverage) => explored.coverage = Some(coverage),
+                Ok(coverage) => explored.explored.covered(coverage),
                 Err(diverged) => {
                     let failure = not_the_same(&diverged);
                     self.program.fail(&failure);
@@ -313,12 +311,22 @@ struct All<'a> {
     classes: Option<std::collections::HashSet<ClassHash>>,
     /// The first failure, and its schedule.
     failure: Option<(Failure, Vec<Move>)>,
-    /// The last bound that was finished.
-    bound: Option<u32>,
+    /// The bounds that were finished, and what was left out.
+    explored: raddle_outcome::Explored<Place>,
+    /// What the programs of the workers have left out.
+    account: Account,
     /// What was learned by an execution after which the exploration has to begin again.
     learned: Option<Knowledge>,
-    weak_ordering: Option<&'static std::panic::Location<'static>>,
     sample: Sample,
+}
+
+impl All<'_> {
+    /// Takes over what the programs have noted so far.
+    fn settle(&mut self) {
+        for assumption in &self.account.assumptions() {
+            self.explored.assume(assumption.clone());
+        }
+    }
 }
 
 /// Some of the executions of an exploration: the first, and others of which each is as likely to be here.
@@ -401,7 +409,6 @@ impl Visitor<Program> for Watch<'_, '_> {
         }
         all.attempts += 1;
         all.executions += u64::from(!is_infeasible);
-        all.weak_ordering = all.weak_ordering.or(program.weak_ordering());
         if let (Some(classes), Some(class), false) = (&mut all.classes, class, is_infeasible) {
             classes.insert(class);
         }
@@ -415,6 +422,7 @@ impl Visitor<Program> for Watch<'_, '_> {
             all.learned = Some(program.knowledge());
             ControlFlow::Break(())
         } else if self.are_enough(all.attempts) {
+            all.explored.assume(Kind::Executions);
             ControlFlow::Break(())
         } else {
             ControlFlow::Continue(())
@@ -432,14 +440,19 @@ impl Visitor<Program> for Watch<'_, '_> {
         drop(all);
         self.wants_estimate = self.options.workers == 1;
         if let Some(threads) = self.left.too_many() {
-            eprintln!(
-                "raddle: gave up, because {threads} threads of executions that came to no end are left in memory; \
-                 threads that loop without an end in sight should call `yield_now` or `spin_loop`"
+            let left = format!(
+                "{threads} threads of executions that came to no end are left there; threads that loop without an end in \
+                 sight should call `yield_now` or `spin_loop`"
             );
+            let memory = Assumption::from(Kind::Memory);
+            self.all().explored.assume(memory.because(left));
             return ControlFlow::Break(());
         }
         match self.deadline {
-            Some(deadline) if now >= deadline => ControlFlow::Break(()),
+            Some(deadline) if now >= deadline => {
+                self.all().explored.assume(Kind::Time);
+                ControlFlow::Break(())
+            }
             _ => ControlFlow::Continue(()),
         }
     }
@@ -450,16 +463,23 @@ impl Visitor<Program> for Watch<'_, '_> {
         }
     }
 
-    fn out_of_room(&mut self) {
-        eprintln!(
-            "raddle: gave up, because there is no room to remember more prefixes of executions; \
-             RADDLE_EXPLORER=optimal remembers none"
-        );
+    fn left_out(&mut self, program: &mut Program, omission: Omission) {
+        let step = omission.step;
+        self.all().explored.assume(Assumption {
+            kind: omission.kind,
+            place: step.and_then(|(thread, number)| program.place_of(thread, number)),
+            detail: match omission.kind {
+                Kind::Remembered => Some("RADDLE_EXPLORER=optimal remembers none".into()),
+                _ => None,
+            },
+        });
     }
 
     fn bound_reached(&mut self, bound: u32) -> ControlFlow<()> {
         let mut all = self.all();
-        all.bound = Some(bound);
+        // A bound is not finished if a program has left out something.
+        all.settle();
+        all.explored.bound_reached(bound);
         all.progress.bound_reached(bound);
         ControlFlow::Continue(())
     }

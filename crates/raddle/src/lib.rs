@@ -51,4 +51,5 @@ pub mod thread;
 pub use check::{Checker, Failed, Report, check};
 pub use choice::{any_bool, choose};
 pub use options::Options;
+pub use raddle_outcome::{Assumption, Assumptions, Kind as Assumed};
 pub use rt::{Backend, Failure, FailureKind, Program, Remark};

@@ -2,10 +2,11 @@
 
 use std::fmt::Write as _;
 
+use raddle_outcome::{Assumptions, Kind};
 use raddle_report::lanes;
 use raddle_schedule::{Move, ThreadId};
 
-use crate::rt::{Failure, Program};
+use crate::rt::{Failure, Place, Program};
 
 /// What to say of the execution that a program has just made.
 pub(crate) fn failure(program: &Program, failure: &Failure, executions: u64) -> String {
@@ -21,8 +22,8 @@ pub(crate) fn failure(program: &Program, failure: &Failure, executions: u64) -> 
     if !text.ends_with('\n') {
         text.push('\n');
     }
-    if let Some(place) = program.weak_ordering() {
-        let _ = writeln!(text, "\n{}", weak_ordering(place));
+    for line in assumptions(&program.assumptions()) {
+        let _ = writeln!(text, "\n{line}");
     }
     let _ = write!(
         text,
@@ -32,11 +33,27 @@ pub(crate) fn failure(program: &Program, failure: &Failure, executions: u64) -> 
     text
 }
 
-/// What to say of an ordering that is weaker than what was explored.
-pub(crate) fn weak_ordering(place: &std::panic::Location<'_>) -> String {
-    format!(
-        "note: atomics are run as sequentially consistent; {place} asks for less, and what that allows was not explored"
-    )
+/// What a check rests on: one line for each kind.
+pub(crate) fn assumptions(all: &Assumptions<Place>) -> Vec<String> {
+    const MOST: usize = 3;
+    let mut kinds: Vec<Kind> = all.iter().map(|one| one.kind).collect();
+    let line = |kind: Kind| {
+        let alike: Vec<_> = all.iter().filter(|one| one.kind == kind).collect();
+        let mut line = format!("note: {}", alike[0]);
+        let places = alike.iter().filter_map(|one| one.place);
+        let places: Vec<_> = places.map(ToString::to_string).collect();
+        if let Some(first) = places.chunks(MOST).next() {
+            let _ = write!(line, " ({}", first.join(", "));
+            if places.len() > MOST {
+                let _ = write!(line, " and {} more", places.len() - MOST);
+            }
+            line.push(')');
+        }
+        line
+    };
+    kinds.sort_unstable();
+    kinds.dedup();
+    kinds.into_iter().map(line).collect()
 }
 
 /// A schedule as a string: `0*3,1,0,2:1` is three steps of thread 0, one of thread 1, one of thread 0, and one of

@@ -3,11 +3,13 @@
 use std::io;
 use std::path::Path;
 
+use raddle_outcome::Assumptions;
+use raddle_report::json;
 use raddle_report::story::Story;
 use serde::Serialize;
 
 use crate::check::{Failed, Report};
-use crate::rt::Program;
+use crate::rt::{Place, Program, spot};
 
 /// The file. Fields are added in later versions, never changed.
 #[derive(Serialize)]
@@ -20,8 +22,8 @@ struct File<'a> {
     /// For `bounded`: all schedules with at most so many preemptions were covered.
     bound: Option<u32>,
     classes: Option<u64>,
-    /// Where a weaker ordering than sequential consistency was asked for, which was not explored.
-    weak_ordering: Option<String>,
+    /// What was left out, cut, bounded or guessed.
+    assumptions: Vec<json::Assumption>,
     failure: Option<Failure<'a>>,
 }
 
@@ -32,6 +34,11 @@ struct Failure<'a> {
     /// What `RADDLE_REPLAY` takes.
     schedule: &'a str,
     story: Story,
+}
+
+fn assumptions(all: &Assumptions<Place>) -> Vec<json::Assumption> {
+    let all = all.clone().map_places(spot);
+    all.iter().map(json::Assumption::from).collect()
 }
 
 pub(crate) fn write(
@@ -46,7 +53,7 @@ pub(crate) fn write(
         executions: 0,
         bound: None,
         classes: None,
-        weak_ordering: None,
+        assumptions: assumptions(&program.assumptions()),
         failure: None,
     };
     match result {
@@ -59,11 +66,10 @@ pub(crate) fn write(
             file.executions = report.executions;
             file.bound = report.bound;
             file.classes = report.classes;
-            file.weak_ordering = report.weak_ordering.map(ToString::to_string);
+            file.assumptions = assumptions(&report.assumptions);
         }
         Err(failed) => {
             file.executions = failed.executions;
-            file.weak_ordering = program.weak_ordering().map(ToString::to_string);
             file.failure = Some(Failure {
                 kind: format!("{:?}", failed.failure.kind),
                 message: &failed.failure.message,

@@ -14,7 +14,8 @@ mod violation;
 
 pub use comparison::{ComparedFile, ComparedRow, Comparison, Disagreement, Found};
 pub use report::{
-    CheckReport, Diagnostic, Exploration, Severity, Statistics, Unreached, VERSION, Verdict,
+    Assumption, CheckReport, Diagnostic, Exploration, Severity, Statistics, Unreached, VERSION,
+    Verdict,
 };
 pub use run::{PossibleDeadlock, PossibleDeadlockKind, Run};
 pub use trace_file::{

@@ -2,6 +2,8 @@
 
 use std::ops::ControlFlow;
 
+use raddle_outcome::{Coverage, Kind, LeftOut};
+
 use crate::execution::{Diverged, Execution, Status, ThreadId};
 use crate::trace::Trace;
 
@@ -48,8 +50,8 @@ pub trait Visitor<X> {
     /// be found later, so it is an estimate, and mostly too high. Not every explorer knows.
     fn estimate(&mut self, _done: &dyn Fn() -> f64) {}
 
-    /// The explorer remembers as much as it may, and gives up.
-    fn out_of_room(&mut self) {}
+    /// The explorer leaves out executions that it should have run. See [`Omission::note`].
+    fn left_out(&mut self, _execution: &mut X, _omission: Omission) {}
 
     /// All executions within a bound were run, and others are left.
     fn bound_reached(&mut self, _bound: u32) -> ControlFlow<()> {
@@ -63,15 +65,28 @@ impl<X, F: FnMut(&mut X, &Trace) -> ControlFlow<()>> Visitor<X> for F {
     }
 }
 
-/// How much was explored.
+/// Executions that an explorer leaves out although it should have run them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Coverage {
-    /// Every class of executions.
-    All,
-    /// Every class that has an execution with at most this many preemptions.
-    UpToBound(u32),
-    /// Some executions; nothing is claimed.
-    Some,
+pub struct Omission {
+    /// Why.
+    pub kind: Kind,
+    /// A step of the execution under way that they have to do with: its thread, and its number among that thread's steps.
+    pub step: Option<(ThreadId, u32)>,
+}
+
+impl Omission {
+    /// Takes note of it: in the record that limits what the explorer covers, and by telling the visitor, who knows the place
+    /// of the step.
+    pub fn note<X>(self, left_out: &mut LeftOut, execution: &mut X, visitor: &mut impl Visitor<X>) {
+        left_out.note(self.kind);
+        visitor.left_out(execution, self);
+    }
+}
+
+impl From<Kind> for Omission {
+    fn from(kind: Kind) -> Self {
+        Self { kind, step: None }
+    }
 }
 
 /// The thread that goes on if nothing else is asked for: the same one while it can, which preempts

@@ -11,7 +11,7 @@ use raddle_lang::Source;
 use raddle_machine::{Granularity, Machine};
 use raddle_schedule::explorers::{Algorithm1, Algorithm2, Dfs, Iterative, Optimal};
 use raddle_schedule::system::{Examination, Settings, examine};
-use raddle_schedule::{Coverage, Explorer};
+use raddle_schedule::{Explorer, Extent};
 
 /// Programs with longer executions are left out, and those with more of them.
 const LONGEST: usize = 60;
@@ -57,7 +57,7 @@ fn run_with(
 /// Compares the explorers on a program. Returns whether it is small enough.
 fn compare(machine: &Machine, problems: &mut Vec<String>) -> Option<bool> {
     let optimal = run(machine, &mut Optimal::default(), MOST_EXECUTIONS);
-    if optimal.stop.is_some() {
+    if optimal.explored.extent() == Extent::Some {
         return None;
     }
     let iterative = run(machine, &mut Iterative::default(), 2 * MOST_EXECUTIONS);
@@ -79,8 +79,13 @@ fn compare(machine: &Machine, problems: &mut Vec<String>) -> Option<bool> {
         );
         expect(
             &format!("classes of {what}"),
-            format!("{} of {} {:?}", run.classes, run.executions, run.coverage),
-            format!("{classes} of {classes} {:?}", Coverage::All),
+            format!(
+                "{} of {} {:?}",
+                run.classes,
+                run.executions,
+                run.explored.extent()
+            ),
+            format!("{classes} of {classes} {:?}", Extent::All),
         );
     };
     all("iterative", &iterative);
@@ -94,7 +99,7 @@ fn compare(machine: &Machine, problems: &mut Vec<String>) -> Option<bool> {
         &run(machine, &mut unbounded, 2 * MOST_EXECUTIONS),
     );
     let naive = run(machine, &mut Dfs::default(), MOST_NAIVE_EXECUTIONS);
-    if naive.stop.is_none() {
+    if naive.explored.extent() != Extent::Some {
         expect(
             "naive search finds",
             format!("{:?}", found(&naive.violations)),
@@ -116,7 +121,7 @@ fn compare(machine: &Machine, problems: &mut Vec<String>) -> Option<bool> {
         let one = run(machine, &mut algorithm1, 2 * MOST_EXECUTIONS);
         let two = run(machine, &mut Algorithm2 { bound }, 2 * MOST_EXECUTIONS);
         for (what, run) in [("algorithm 1", one), ("algorithm 2", two)] {
-            if naive.stop.is_none() {
+            if naive.explored.extent() != Extent::Some {
                 expect(
                     &format!("{what} within bound {bound} finds"),
                     format!("{:?}", found(&run.violations)),
@@ -130,7 +135,7 @@ fn compare(machine: &Machine, problems: &mut Vec<String>) -> Option<bool> {
             }
         }
     }
-    Some(naive.stop.is_none())
+    Some(naive.explored.extent() != Extent::Some)
 }
 
 #[test]
@@ -163,8 +168,8 @@ fn explorers_agree_with_the_full_search_on_the_corpus() {
 fn essence(found: &Examination, machine: &Machine) -> String {
     format!(
         "{:?} {:?}, {} executions of {} classes, longest {}; {} terminated, {} cut, {} deadlocked, {} failed; {:?}; {:?}; never {:?}",
-        found.coverage,
-        found.stop,
+        found.explored.extent(),
+        found.explored.assumptions(),
         found.executions,
         found.classes,
         found.longest,
@@ -192,7 +197,10 @@ fn compare_workers(
             &mut explorer.clone(),
             MOST_NAIVE_EXECUTIONS,
         );
-        (found.stop.is_none(), essence(&found, &machine))
+        (
+            found.explored.extent() != Extent::Some,
+            essence(&found, &machine),
+        )
     };
     let (small, alone) = run(1);
     if !small {

@@ -7,7 +7,7 @@ use raddle_lang::Source;
 use raddle_machine::{Granularity, Machine};
 use raddle_schedule::explorers::{Iterative, Optimal};
 use raddle_schedule::system::{Settings, examine};
-use raddle_schedule::{Coverage, Explorer};
+use raddle_schedule::{Explorer, Extent};
 
 /// An explorer runs this many classes, each once, and nothing is wrong with them.
 #[track_caller]
@@ -25,7 +25,7 @@ fn runs_with(workers: usize, explorer: &mut impl Explorer, text: &str, classes: 
         ..Settings::default()
     };
     let found = examine(&mut machine, explorer, &settings);
-    assert_eq!(found.coverage, Coverage::All);
+    assert_eq!(found.explored.extent(), Extent::All);
     assert_eq!((found.executions, found.classes), (classes, classes));
     assert_eq!(found.terminated, classes);
 }

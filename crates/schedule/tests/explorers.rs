@@ -9,7 +9,7 @@ use raddle_schedule::explorers::{
     Algorithm1, Algorithm2, Dfs, Iterative, Optimal, Pct, Random, Replay,
 };
 use raddle_schedule::testing::{Op, Op::*, Toy};
-use raddle_schedule::{ClassHash, Coverage, Explorer, Move, ThreadId, Trace, class_of};
+use raddle_schedule::{ClassHash, Explorer, Extent, Move, ThreadId, Trace, class_of};
 
 type Outcome = (Vec<Vec<u64>>, bool);
 
@@ -27,7 +27,7 @@ impl Seen {
     }
 }
 
-fn explore(explorer: &mut impl Explorer, threads: &[&[Op]]) -> (Coverage, Seen) {
+fn explore(explorer: &mut impl Explorer, threads: &[&[Op]]) -> (Extent, Seen) {
     let mut seen = Seen::default();
     let mut visit = |toy: &mut Toy, trace: &Trace| {
         seen.executions += 1;
@@ -42,15 +42,15 @@ fn explore(explorer: &mut impl Explorer, threads: &[&[Op]]) -> (Coverage, Seen) 
     let coverage = explorer
         .explore(&mut Toy::new(threads), &mut visit)
         .expect("toys are deterministic");
-    (coverage, seen)
+    (coverage.extent(), seen)
 }
 
 fn optimal_count(threads: &[&[Op]]) -> u64 {
     let (coverage, optimal) = explore(&mut Optimal::default(), threads);
-    assert_eq!(coverage, Coverage::All);
+    assert_eq!(coverage, Extent::All);
     assert!(optimal.classes.values().all(|&times| times == 1));
     let (coverage, naive) = explore(&mut Dfs::default(), threads);
-    if coverage == Coverage::All {
+    if coverage == Extent::All {
         assert_eq!(optimal.outcomes, naive.outcomes);
         assert!(optimal.classes.keys().eq(naive.classes.keys()));
     }
@@ -171,7 +171,7 @@ fn random_programs() {
         let mut optimal = Optimal::default();
         let (_, reduced) = explore(&mut optimal, &threads);
         let (coverage, naive) = explore(&mut Dfs::default(), &threads);
-        if coverage != Coverage::All {
+        if coverage != Extent::All {
             continue;
         }
         looked_at += 1;
@@ -201,7 +201,7 @@ fn random_programs_within_bounds() {
         let flat = flat(&program);
         let threads: Vec<&[Op]> = flat.iter().map(Vec::as_slice).collect();
         let (coverage, all) = explore(&mut Dfs::default(), &threads);
-        if coverage != Coverage::All {
+        if coverage != Extent::All {
             continue;
         }
         for bound in 0..=4 {
@@ -224,13 +224,13 @@ fn random_programs_within_bounds() {
             }
             assert_eq!(coverage2, coverage3);
             let complete = naive.classes.len() == all.classes.len();
-            if coverage2 == Coverage::All || coverage == Coverage::All {
+            if coverage2 == Extent::All || coverage == Extent::All {
                 assert!(complete);
             }
             let _ = coverage1;
         }
         let (coverage, iterated) = explore(&mut Iterative::default(), &threads);
-        assert_eq!(coverage, Coverage::All);
+        assert_eq!(coverage, Extent::All);
         assert!(
             iterated.classes.keys().eq(all.classes.keys()),
             "seed {seed}"
@@ -245,7 +245,7 @@ fn random_schedules() {
     let threads: &[&[Op]] = &[increments, &[Write(0, 2), Read(0)]];
     let (_, naive) = explore(&mut Dfs::default(), threads);
     let (coverage, uniform) = explore(&mut Random { seed: 1 }, threads);
-    assert_eq!(coverage, Coverage::Some);
+    assert_eq!(coverage, Extent::Some);
     assert!(uniform.classes.keys().eq(naive.classes.keys()));
     let (_, pct) = explore(&mut Pct { seed: 1, depth: 3 }, threads);
     assert!(pct.classes.keys().eq(naive.classes.keys()));
@@ -311,11 +311,11 @@ fn difference(program: &Program) -> Option<String> {
     let threads: Vec<&[Op]> = flat.iter().map(Vec::as_slice).collect();
     let mut optimal = Optimal::default();
     let (coverage, once) = explore(&mut optimal, &threads);
-    if coverage != Coverage::All {
+    if coverage != Extent::All {
         return None;
     }
     let (coverage, iterated) = explore(&mut Iterative::default(), &threads);
-    let same = once == iterated && coverage == Coverage::All && optimal.redundant == 0;
+    let same = once == iterated && coverage == Extent::All && optimal.redundant == 0;
     (!same).then(|| {
         format!(
             "{} executions of {} classes, {} redundant, against {} of {}, {coverage:?}",
@@ -363,7 +363,7 @@ fn a_reader_that_is_known() {
     assert_eq!(optimal_count(&[a, b, c]), 62);
 }
 
-fn explore_in_parallel(explorer: &mut impl Explorer, threads: &[&[Op]]) -> (Coverage, Seen) {
+fn explore_in_parallel(explorer: &mut impl Explorer, threads: &[&[Op]]) -> (Extent, Seen) {
     let seen = Mutex::new(Seen::default());
     let worker = |_| {
         let visit = |toy: &mut Toy, trace: &Trace| {
@@ -378,7 +378,7 @@ fn explore_in_parallel(explorer: &mut impl Explorer, threads: &[&[Op]]) -> (Cove
     let coverage = explorer
         .explore_in_parallel(3, worker)
         .expect("toys are deterministic");
-    (coverage, seen.into_inner().expect("nobody panics"))
+    (coverage.extent(), seen.into_inner().expect("nobody panics"))
 }
 
 /// Several workers run the classes that one runs, each as often.
@@ -386,7 +386,7 @@ fn together_as_alone(explorer: &(impl Explorer + Clone), program: &Program) {
     let flat = flat(program);
     let threads: Vec<&[Op]> = flat.iter().map(Vec::as_slice).collect();
     let (coverage, alone) = explore(&mut explorer.clone(), &threads);
-    if coverage == Coverage::Some {
+    if coverage == Extent::Some {
         // It takes too long.
         return;
     }
@@ -480,7 +480,7 @@ fn random_workers() {
             (Toy::new(threads), visit)
         };
         let coverage = Random { seed: 7 }.explore_in_parallel(workers, worker);
-        assert_eq!(coverage, Ok(Coverage::Some));
+        assert!(coverage.is_ok_and(|coverage| coverage.extent() == Extent::Some));
         all.into_inner().expect("nobody panics")
     };
     let alone = seen(1);

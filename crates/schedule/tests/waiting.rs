@@ -7,9 +7,10 @@ use raddle_explore::Search;
 use raddle_explore::reductions::full::Full;
 use raddle_lang::Source;
 use raddle_machine::{Granularity, Machine};
+use raddle_outcome::Kind;
 use raddle_schedule::explorers::{Algorithm1, Dfs, Iterative, Optimal};
 use raddle_schedule::system::{Examination, Settings, examine};
-use raddle_schedule::{Coverage, Explorer};
+use raddle_schedule::{Explorer, Extent};
 
 /// How many executions and classes an explorer runs, and how many of them end in a deadlock.
 fn run(text: &str, explorer: &mut impl Explorer) -> (u64, u64, u64) {
@@ -131,7 +132,10 @@ fn too_many_guards_are_not_complete() {
         );
         let found = examine_all(&text, &mut Optimal::default(), workers);
         assert_eq!(found.failed, 1, "the waiting thread moves first");
-        assert_eq!(found.coverage, Coverage::Some);
+        assert_eq!(found.explored.extent(), Extent::Some);
+        let assumptions = found.explored.assumptions();
+        let dropped = assumptions.find(Kind::WakeupSequences);
+        assert!(dropped.is_some_and(|dropped| dropped.place.is_some()));
     }
 }
 

@@ -85,7 +85,7 @@ impl Tool {
                 }
                 match checker.run(body) {
                     Ok(report) => {
-                        assert!(report.complete, "ended before its time");
+                        assert!(report.exhausted, "ended before its time");
                         Outcome::Complete
                     }
                     Err(failed) => Outcome::Bug(failed.failure.message),
@@ -124,5 +124,5 @@ pub(crate) fn count_classes(name: &str, size: &[usize], most: usize) -> Option<u
         ControlFlow::Continue(())
     };
     let explored = Optimal::default().explore(&mut program, &mut count).ok()?;
-    (explored == raddle_schedule::Coverage::All).then_some(classes.len() as u64)
+    explored.is_all().then_some(classes.len() as u64)
 }

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::support::{Folder, raddle, raddle_reading};
 
 /// The fields of every report, in their order.
-const FIELDS: [&str; 21] = [
+const FIELDS: [&str; 22] = [
     "version",
     "verdict",
     "reason",
@@ -23,6 +23,7 @@ const FIELDS: [&str; 21] = [
     "statistics",
     "runs",
     "possible_deadlocks",
+    "assumptions",
     "exploration",
     "violations",
     "unreached",

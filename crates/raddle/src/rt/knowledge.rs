@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 
 use super::Place;
+use super::account::Account;
 use super::counts::{Matter, Site};
 use super::spin::Loops;
 use super::state::State;
@@ -23,6 +24,8 @@ pub(crate) struct Knowledge {
     names: Names,
     /// Where the check stands, if that is known.
     origin: Option<Place>,
+    /// What the exploration rests on so far.
+    account: Account,
 }
 
 impl State {
@@ -34,6 +37,7 @@ impl State {
             loops: self.loops.clone(),
             names: self.names.clone(),
             origin: Some(self.origin),
+            account: self.account.for_another(),
         }
     }
 
@@ -44,5 +48,6 @@ impl State {
         self.loops = knowledge.loops;
         self.names = knowledge.names;
         self.origin = knowledge.origin.unwrap_or(self.origin);
+        self.account = knowledge.account.for_another();
     }
 }

@@ -5,6 +5,7 @@
 //! go on. That one's operation is made (`effect.rs`), the thread runs through code that nobody else can see, and
 //! stops at its next operation.
 
+mod account;
 mod clocks;
 mod counts;
 mod deeds;
@@ -32,9 +33,11 @@ mod verdict;
 
 use std::cell::RefCell;
 
+pub(crate) use account::Account;
 pub(crate) use clocks::Kind as CellAccess;
 pub(crate) use counts::Counted;
 pub(crate) use deeds::{Record, not_the_same};
+pub(crate) use failure::spot;
 pub use failure::{Failure, FailureKind, Remark};
 pub use fiber::Backend;
 use fiber::Suspender;

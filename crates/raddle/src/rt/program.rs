@@ -5,9 +5,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use raddle_outcome::Assumptions;
 use raddle_report::story::Story;
 use raddle_schedule::{Cut, Diverged, Execution, Move, Status, Step, ThreadId, Trace};
 
+use super::account::Account;
 use super::failure::Failure;
 use super::fiber::{Fiber, Fibers, replace_current};
 use super::knowledge::Knowledge;
@@ -174,11 +176,25 @@ impl Program {
         self.runtime.state.borrow_mut().settings.replayed = steps;
     }
 
-    /// Where a weaker ordering than sequential consistency was asked for first. All atomics are run as
-    /// sequentially consistent.
+    /// A new exploration begins: it rests on nothing yet. Returns where it is noted what it comes to rest on, by this program
+    /// and its twins.
+    pub(crate) fn open_account(&mut self) -> Account {
+        let account = Account::default();
+        self.runtime.state.borrow_mut().account = account.for_another();
+        account
+    }
+
+    /// What the executions so far rest on, those of the twins included.
     #[must_use]
-    pub fn weak_ordering(&self) -> Option<&'static std::panic::Location<'static>> {
-        self.runtime.state.borrow().weak_ordering
+    pub fn assumptions(&self) -> Assumptions<&'static std::panic::Location<'static>> {
+        self.runtime.state.borrow().account.assumptions()
+    }
+
+    /// Where a thread of this execution made the step with this number, or is about to make it.
+    pub(crate) fn place_of(&self, thread: ThreadId, number: u32) -> Option<Place> {
+        let state = self.runtime.state.borrow();
+        let announced = state.thread(thread).announced.get(number as usize);
+        announced.map(|announced| announced.place)
     }
 
     /// How many steps this execution has made.

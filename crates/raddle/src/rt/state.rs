@@ -2,6 +2,7 @@
 
 use raddle_schedule::{Access, Location, Step, ThreadId};
 
+use super::account::Account;
 use super::clocks::{self, Clocks, Need};
 use super::counts::Counts;
 use super::deeds::Deeds;
@@ -78,8 +79,7 @@ pub(crate) struct State {
     /// Where the check stands.
     pub(crate) origin: Place,
     pub(crate) settings: Settings,
-    /// The first operation with a weaker ordering than sequential consistency.
-    pub(crate) weak_ordering: Option<Place>,
+    pub(super) account: Account,
     /// Whether something was learned that should have been known from the beginning.
     pub(crate) learned: bool,
     /// How many fibers were left behind while a panic unwound them.
@@ -156,7 +156,7 @@ impl State {
             names: Names::default(),
             origin: here(),
             settings,
-            weak_ordering: None,
+            account: Account::default(),
             learned: false,
             stuck_unwinding: 0,
         }

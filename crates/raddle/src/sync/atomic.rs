@@ -9,6 +9,7 @@ use std::panic::RefUnwindSafe;
 
 pub use std::sync::atomic::{Ordering, compiler_fence};
 
+use raddle_outcome::Kind as Assumed;
 use raddle_schedule::Location;
 
 use crate::rt::operation::{Operation, Reason, Update, Width};
@@ -41,7 +42,7 @@ struct Word<'a> {
 impl Word<'_> {
     fn locate(&self, state: &mut State, order: Ordering, place: Place) -> Result<Location, Misuse> {
         if order != Ordering::SeqCst {
-            state.weak_ordering.get_or_insert(place);
+            state.assume(Assumed::WeakOrdering.at(place));
         }
         state.locate(self.id, Kind::Atomic, || self.initial)
     }
@@ -105,6 +106,9 @@ impl Word<'_> {
         }
         let place = here();
         let old = rt::perform_at(place, |state| {
+            if failure != Ordering::SeqCst {
+                state.assume(Assumed::WeakOrdering.at(place));
+            }
             let at = self.locate(state, success, place)?;
             Ok(Operation::CompareExchange {
                 at,
@@ -125,7 +129,14 @@ impl Word<'_> {
         success: Ordering,
         failure: Ordering,
     ) -> Result<u64, u64> {
-        let fails = rt::with(|state| state.settings.weak_failures)
+        let place = here();
+        let may_fail = rt::with(|state| {
+            if !state.settings.weak_failures {
+                state.assume(Assumed::WeakFailures.at(place));
+            }
+            state.settings.weak_failures
+        });
+        let fails = may_fail
             && rt::perform(|_| {
                 Ok(Operation::Choose {
                     alternatives: 2,

@@ -3,6 +3,8 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use raddle_outcome::Kind;
+
 use crate::rt::{
     self, Place, here,
     operation::{Operation, Reason},
@@ -72,20 +74,32 @@ pub(crate) fn timed_out_late() -> bool {
 /// Whether something that may take too long does so: a choice, and a step.
 #[track_caller]
 pub(crate) fn times_out() -> bool {
-    rt::with(|state| state.settings.timeouts)
-        && rt::perform(|_| {
-            Ok(Operation::Choose {
-                alternatives: 2,
-                reason: Reason::Timeout,
-            })
-        }) == 1
+    let place = here();
+    let may = rt::with(|state| {
+        if !state.settings.timeouts {
+            state.assume(Kind::Timeouts.at(place));
+        }
+        state.settings.timeouts
+    });
+    may && rt::perform(|_| {
+        Ok(Operation::Choose {
+            alternatives: 2,
+            reason: Reason::Timeout,
+        })
+    }) == 1
 }
 
 /// Whether what waits is woken for no reason: a choice, and a step.
 #[track_caller]
 pub(crate) fn wakes_for_no_reason() -> bool {
-    let may =
-        rt::with(|state| state.thread(state.current).spurious < state.settings.spurious_wakeups);
+    let place = here();
+    let may = rt::with(|state| {
+        let may = state.thread(state.current).spurious < state.settings.spurious_wakeups;
+        if !may {
+            state.assume(Kind::SpuriousWakeups.at(place));
+        }
+        may
+    });
     let wakes = may
         && rt::perform(|_| {
             Ok(Operation::Choose {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use raddle::{Failure, Options, Program};
 use raddle_schedule::explorers::{Algorithm1, Algorithm2, Dfs, Iterative, Optimal, Pct, Random};
-use raddle_schedule::{ClassHash, Coverage, Explorer, Trace, class_of};
+use raddle_schedule::{ClassHash, Explorer, Trace, class_of};
 
 /// How to explore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,10 +38,7 @@ impl<T> Explored<T> {
     }
 }
 
-/// How many steps the executions of a limit may have, on average.
-const STEPS: u64 = 60;
-
-/// Explores, on a thread of its own, no more than about so many executions: what panics and never ends is counted for the thread that it is on. `outcome` says at the end of each execution what came of it, unless it was given up.
+/// Explores, on a thread of its own: what panics and never ends is counted for the thread that it is on. `outcome` says at the end of each execution what came of it, unless it was given up.
 pub(crate) fn explore<T: Ord + Send>(
     how: How,
     options: &Options,
@@ -71,7 +68,7 @@ fn explore_here<T: Ord>(
             executions: 0,
             complete: true,
         };
-        let (mut learned, mut steps) = (false, 0);
+        let mut learned = false;
         let mut ended = |program: &mut Program, trace: &Trace| {
             let class = class_of(trace);
             let failure = program.finish();
@@ -82,10 +79,9 @@ fn explore_here<T: Ord>(
                 return ControlFlow::Break(());
             }
             explored.executions += 1;
-            steps += trace.events().len() as u64;
             explored.outcomes.extend(outcome);
             *explored.classes.entry(class).or_default() += 1;
-            if explored.executions >= most || steps >= most.saturating_mul(STEPS) {
+            if explored.executions >= most {
                 explored.complete = false;
                 return ControlFlow::Break(());
             }
@@ -108,7 +104,7 @@ fn explore_here<T: Ord>(
             continue;
         }
         if let (true, How::Optimal | How::Iterative | How::Dfs) = (explored.complete, how) {
-            assert_eq!(coverage, Coverage::All, "{how:?}");
+            assert!(coverage.is_all(), "{how:?}");
         }
         return explored;
     }

@@ -59,6 +59,8 @@ pub struct CheckReport {
     pub runs: Vec<Run>,
     /// Why there may be a deadlock, if deadlocks were asked for and not looked for.
     pub possible_deadlocks: Vec<PossibleDeadlock>,
+    /// What the verdict rests on: what was left out, cut, bounded or guessed.
+    pub assumptions: Vec<Assumption>,
     /// What was explored, if executions were run one by one instead of searching states.
     pub exploration: Option<Exploration>,
     /// What is wrong with the program.
@@ -98,6 +100,7 @@ impl Default for CheckReport {
             statistics: Statistics::default(),
             runs: Vec::new(),
             possible_deadlocks: Vec::new(),
+            assumptions: Vec::new(),
             exploration: None,
             violations: Vec::new(),
             unreached: Vec::new(),
@@ -194,6 +197,30 @@ impl From<&Spot> for Unreached {
             line: spot.line,
             column: spot.column,
             text: spot.text.clone(),
+        }
+    }
+}
+
+/// Something that the verdict rests on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Assumption {
+    /// Its kind: see [`raddle_outcome::Kind`].
+    pub kind: &'static str,
+    /// What was left out, cut, bounded or guessed, in one line.
+    pub message: String,
+    /// Where, if it is about one place.
+    pub place: Option<Spot>,
+    /// Whether there may be executions that were not checked because of it.
+    pub incomplete: bool,
+}
+
+impl From<&raddle_outcome::Assumption<Spot>> for Assumption {
+    fn from(assumption: &raddle_outcome::Assumption<Spot>) -> Self {
+        Self {
+            kind: assumption.kind.name(),
+            message: assumption.to_string(),
+            place: assumption.place.clone(),
+            incomplete: assumption.kind.makes_incomplete(),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! The exact text of every format: other programs read it.
 
+use raddle_outcome::Kind;
+
 use super::*;
 use crate::story::{Change, Ending, Event, Note, Spot, Story};
 
@@ -97,6 +99,9 @@ fn a_whole_report() {
             message: "locks are taken in a circle".to_owned(),
             places: vec![Unreached::from(&spot(3, 5, "lock(m)"))],
         }],
+        assumptions: vec![Assumption::from(
+            &Kind::Steps.at(spot(4, 5, "x++;")).because("more than 100"),
+        )],
         violations: vec![Violation::new(ViolationKind::Assertion, &story())],
         unreached: vec![Unreached::from(&spot(9, 5, "skip;"))],
         diagnostics: vec![Diagnostic {

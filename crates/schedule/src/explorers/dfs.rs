@@ -6,9 +6,11 @@
 
 use std::ops::ControlFlow;
 
+use raddle_outcome::{Coverage, Extent, LeftOut};
+
 use super::workers::{Pool, Stoppable};
 use crate::execution::{Diverged, Execution, Move, Status, Step, ThreadId};
-use crate::explorer::{Coverage, Explorer, Visitor, part_done};
+use crate::explorer::{Explorer, Visitor, part_done};
 use crate::trace::Trace;
 
 /// The naive search.
@@ -47,10 +49,11 @@ impl Explorer for Dfs {
         let mut search = Search::new(*self, execution);
         search.begin();
         let ended = search.run(visitor, |_| ())?;
-        Ok(match ended {
-            ControlFlow::Continue(()) => self.coverage(search.cut_off),
-            ControlFlow::Break(()) => Coverage::Some,
-        })
+        // Nothing is left out but for the bound.
+        Ok(LeftOut::default().covering(match ended {
+            ControlFlow::Continue(()) => self.extent(search.cut_off),
+            ControlFlow::Break(()) => Extent::Some,
+        }))
     }
 
     fn explore_in_parallel<X: Execution, V: Visitor<X>>(
@@ -70,7 +73,8 @@ impl Explorer for Dfs {
             Ok(search.cut_off)
         })?;
         let cut_off = cut_off.contains(&true);
-        Ok(pool.stop().coverage(self.coverage(cut_off)))
+        let extent = self.extent(cut_off);
+        Ok(pool.stop().coverage(extent, LeftOut::default()))
     }
 }
 
@@ -219,10 +223,10 @@ fn next_move(nodes: &mut [Node]) -> Option<(&mut Node, Move)> {
 }
 
 impl Dfs {
-    fn coverage(self, cut_off: bool) -> Coverage {
+    fn extent(self, cut_off: bool) -> Extent {
         match self.bound {
-            Some(bound) if cut_off => Coverage::UpToBound(bound),
-            _ => Coverage::All,
+            Some(bound) if cut_off => Extent::UpToBound(bound),
+            _ => Extent::All,
         }
     }
 

@@ -2,9 +2,11 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use raddle_outcome::{Coverage, Extent, Kind, LeftOut};
+
 use super::workers::{Pool, Stoppable};
 use crate::execution::{Diverged, Execution, Move, Status, Step, ThreadId};
-use crate::explorer::{Coverage, Explorer, Visitor};
+use crate::explorer::{Explorer, Omission, Visitor};
 use crate::trace::Trace;
 
 /// Random schedules, each step by any thread that can move, until the visitor has seen enough.
@@ -39,7 +41,8 @@ impl Explorer for Random {
             seed: self.seed,
             numbers: Numbers::new(0, 0),
         };
-        runs(&AtomicU64::new(0), &mut scheduler, execution, visitor)
+        let left_out = runs(&AtomicU64::new(0), &mut scheduler, execution, visitor)?;
+        Ok(left_out.covering(Extent::Some))
     }
 
     fn explore_in_parallel<X: Execution, V: Visitor<X>>(
@@ -62,7 +65,8 @@ impl Explorer for Pct {
         visitor: &mut impl Visitor<X>,
     ) -> Result<Coverage, Diverged> {
         let mut scheduler = Priorities::new(*self);
-        runs(&AtomicU64::new(0), &mut scheduler, execution, visitor)
+        let left_out = runs(&AtomicU64::new(0), &mut scheduler, execution, visitor)?;
+        Ok(left_out.covering(Extent::Some))
     }
 
     fn explore_in_parallel<X: Execution, V: Visitor<X>>(
@@ -179,7 +183,9 @@ fn runs<X: Execution>(
     scheduler: &mut impl Scheduler,
     execution: &mut X,
     visitor: &mut impl Visitor<X>,
-) -> Result<Coverage, Diverged> {
+) -> Result<LeftOut, Diverged> {
+    let mut left_out = LeftOut::default();
+    Omission::from(Kind::Random).note(&mut left_out, execution, visitor);
     let mut trace = Trace::new();
     let mut step = Step::default();
     let mut enabled: Vec<ThreadId> = Vec::new();
@@ -205,11 +211,11 @@ fn runs<X: Execution>(
             execution.step(next, &mut step)?;
             trace.push(next, &step);
             if visitor.pulse().is_break() {
-                return Ok(Coverage::Some);
+                return Ok(left_out);
             }
         }
         if visitor.ended(execution, &trace).is_break() {
-            return Ok(Coverage::Some);
+            return Ok(left_out);
         }
     }
 }
@@ -223,7 +229,7 @@ fn runs_in_parallel<X: Execution, V: Visitor<X>>(
 ) -> Result<Coverage, Diverged> {
     let executions = AtomicU64::new(0);
     let pool: Pool<()> = Pool::new(workers);
-    pool.work(|number| {
+    let left_out = pool.work(|number| {
         let (mut execution, mut visitor) = worker(number);
         let mut visitor = Stoppable {
             visitor: &mut visitor,
@@ -236,7 +242,7 @@ fn runs_in_parallel<X: Execution, V: Visitor<X>>(
             &mut visitor,
         )
     })?;
-    Ok(Coverage::Some)
+    Ok(LeftOut::from_iter(left_out).covering(Extent::Some))
 }
 
 /// A sequence of pseudo-random numbers (SplitMix64).

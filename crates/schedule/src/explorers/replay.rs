@@ -1,7 +1,9 @@
 //! One given schedule.
 
+use raddle_outcome::{Coverage, Extent, Kind, LeftOut};
+
 use crate::execution::{Diverged, Execution, Move, Status, Step, ThreadId};
-use crate::explorer::{Coverage, Explorer, Visitor, default_thread};
+use crate::explorer::{Explorer, Omission, Visitor, default_thread};
 use crate::trace::Trace;
 
 /// Runs one execution: the moves that are given, then each thread as long as it can.
@@ -17,6 +19,8 @@ impl Explorer for Replay {
         execution: &mut X,
         visitor: &mut impl Visitor<X>,
     ) -> Result<Coverage, Diverged> {
+        let mut left_out = LeftOut::default();
+        Omission::from(Kind::OneSchedule).note(&mut left_out, execution, visitor);
         let mut trace = Trace::new();
         let mut step = Step::default();
         execution.restart();
@@ -52,12 +56,13 @@ impl Explorer for Replay {
             execution.step(next, &mut step)?;
             trace.push(next, &step);
             if visitor.pulse().is_break() {
-                return Ok(Coverage::Some);
+                return Ok(left_out.covering(Extent::Some));
             }
         }
         let _ = visitor.ended(execution, &trace);
-        Ok(Coverage::Some)
+        Ok(left_out.covering(Extent::Some))
     }
+
     fn explore_in_parallel<X: Execution, V: Visitor<X>>(
         &mut self,
         _workers: usize,

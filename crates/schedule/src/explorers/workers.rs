@@ -4,8 +4,10 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
+use raddle_outcome::{Coverage, Extent, LeftOut};
+
 use crate::execution::Diverged;
-use crate::explorer::{Coverage, Visitor};
+use crate::explorer::{Omission, Visitor};
 use crate::trace::Trace;
 
 /// Runs as many workers, each on a thread of the operating system, and waits for all of them. The first one runs
@@ -56,12 +58,11 @@ impl Stop {
     }
 
     /// What was covered, if that is so much unless somebody has stopped the others.
-    pub(super) fn coverage(&self, otherwise: Coverage) -> Coverage {
-        if self.is_set() {
-            Coverage::Some
-        } else {
-            otherwise
-        }
+    pub(super) fn coverage(&self, otherwise: Extent, left_out: LeftOut) -> Coverage {
+        left_out.covering(match self.is_set() {
+            true => Extent::Some,
+            false => otherwise,
+        })
     }
 }
 
@@ -190,8 +191,8 @@ impl<X, V: Visitor<X>> Visitor<X> for Stoppable<'_, V> {
         self.visitor.pulse()
     }
 
-    fn out_of_room(&mut self) {
-        self.visitor.out_of_room();
+    fn left_out(&mut self, execution: &mut X, omission: Omission) {
+        self.visitor.left_out(execution, omission);
     }
 
     fn bound_reached(&mut self, bound: u32) -> ControlFlow<()> {

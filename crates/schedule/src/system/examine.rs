@@ -4,13 +4,14 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use raddle_explore::{Property, PropertySet, System, Violation};
+use raddle_explore::{Place, Property, PropertySet, System, Violation};
+use raddle_outcome::Explored;
 
 use super::findings::{Findings, lock};
 use super::names::Names;
 use super::worker::{Examiner, Worker};
-use super::{MAX_LENGTH, Stepwise, Stop};
-use crate::explorer::{Coverage, Explorer};
+use super::{MAX_LENGTH, Stepwise};
+use crate::explorer::Explorer;
 
 /// What is looked for, and when to give up.
 #[derive(Clone, Debug)]
@@ -48,10 +49,8 @@ impl Default for Settings {
 /// What an exploration found out.
 #[derive(Clone, Debug)]
 pub struct Examination {
-    /// What was explored, up to the last bound that was finished.
-    pub coverage: Coverage,
-    /// Why it was given up, if it was.
-    pub stop: Option<Stop>,
+    /// How much was explored, and what was left out.
+    pub explored: Explored<Place>,
     /// The distinct violations, in the order in which they were met. Who meets which first differs from time to time if
     /// there are several workers.
     pub violations: Vec<Violation>,
@@ -74,14 +73,6 @@ pub struct Examination {
     pub failed: u64,
     /// How many executions there were when all within a bound had been run, by the bound.
     pub within_bounds: Vec<u64>,
-}
-
-impl Examination {
-    /// The greatest bound on preemptions within which all was run, if others were left then.
-    pub(super) fn finished_bound(&self) -> Option<u32> {
-        let bound = self.within_bounds.len().checked_sub(1)?;
-        u32::try_from(bound).ok()
-    }
 }
 
 /// How an exploration is coming along.

@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 
 use hashbrown::HashSet;
 use raddle_explore::{BlockedThread, Cause, End, FaultKind, Place, Property, System, Violation};
+use raddle_outcome::{Assumption, Coverage, Explored, Kind};
 use rapidhash::fast::RandomState;
 
 use super::examine::{Examination, Progress, Settings};
 use super::schedule::{canonical_position, canonical_schedule};
 use super::{Stepwise, Stop};
 use crate::class::ClassHash;
-use crate::explorer::Coverage;
 
 /// What makes two violations the same one.
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -34,8 +34,6 @@ pub(super) struct Findings<'a, S> {
     on_progress: &'a mut (dyn FnMut(&Progress) + Send),
     known: HashSet<Key, RandomState>,
     classes: HashSet<ClassHash, RandomState>,
-    /// An execution that was larger than can be kept does not end the exploration, but what it claims.
-    capacity: Option<Stop>,
     part_done: Option<f64>,
     examination: Examination,
 }
@@ -61,11 +59,9 @@ impl<'a, S: System> Findings<'a, S> {
             on_progress,
             known: HashSet::default(),
             classes: HashSet::default(),
-            capacity: None,
             part_done: None,
             examination: Examination {
-                coverage: Coverage::Some,
-                stop: None,
+                explored: Explored::default(),
                 violations: Vec::new(),
                 executions: 0,
                 classes: 0,
@@ -83,11 +79,7 @@ impl<'a, S: System> Findings<'a, S> {
     /// What came of it, the explorer having covered that much.
     pub(super) fn into_examination(self, coverage: Coverage) -> Examination {
         let mut examination = self.examination;
-        examination.coverage = match (coverage, examination.finished_bound()) {
-            (Coverage::Some, Some(bound)) => Coverage::UpToBound(bound),
-            _ => coverage,
-        };
-        examination.stop = examination.stop.or(self.capacity);
+        examination.explored.covered(coverage);
         examination.classes = self.classes.len() as u64;
         examination
     }
@@ -111,7 +103,7 @@ impl<'a, S: System> Findings<'a, S> {
                 executions: self.examination.executions,
                 classes: self.classes.len() as u64,
                 longest: self.examination.longest,
-                bound: self.examination.finished_bound(),
+                bound: self.examination.explored.bound(),
                 part_done: self.part_done,
                 elapsed: now - self.started,
             });
@@ -119,9 +111,9 @@ impl<'a, S: System> Findings<'a, S> {
         let settings = self.settings;
         let cancelled = settings.cancel.as_ref();
         if cancelled.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
-            Some(Stop::Cancelled)
+            Some((Kind::Cancelled, None))
         } else if settings.deadline.is_some_and(|end| now >= end) {
-            Some(Stop::Time)
+            Some((Kind::Time, None))
         } else {
             None
         }
@@ -137,10 +129,16 @@ impl<'a, S: System> Findings<'a, S> {
         self.part_done = Some(part);
     }
 
-    /// All executions within the next bound were run.
-    pub(super) fn bound_reached(&mut self) {
+    /// All executions within a bound were run, but for those that were left out.
+    pub(super) fn bound_reached(&mut self, bound: u32) {
         let executions = self.examination.executions;
         self.examination.within_bounds.push(executions);
+        self.examination.explored.bound_reached(bound);
+    }
+
+    /// Something is left out.
+    pub(super) fn assume(&mut self, assumption: impl Into<Assumption<Place>>) {
+        self.examination.explored.assume(assumption);
     }
 
     /// Takes note of an execution that has ended.
@@ -155,8 +153,14 @@ impl<'a, S: System> Findings<'a, S> {
     /// A worker is done: takes over what it has collected on the way.
     pub(super) fn absorb(&mut self, execution: &mut Stepwise<S>) {
         self.examination.steps += execution.steps();
-        let stop = execution.stop().get();
-        self.examination.stop = self.examination.stop.or(stop);
+        if let Some((kind, place)) = execution.stop().get() {
+            let detail = None;
+            self.assume(Assumption {
+                kind,
+                place,
+                detail,
+            });
+        }
         self.system.absorb(execution.system());
     }
 
@@ -202,7 +206,8 @@ impl<'a, S: System> Findings<'a, S> {
                 FaultKind::Invariant => Property::Invariant,
                 FaultKind::Discipline => Property::Discipline,
                 FaultKind::Capacity(what) => {
-                    self.capacity = Some(Stop::Capacity(what));
+                    // It does not end the exploration, but what that claims.
+                    self.assume(Kind::Capacity.at(fault.place).because(what));
                     continue;
                 }
             };

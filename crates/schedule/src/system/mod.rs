@@ -11,14 +11,14 @@
 //! use raddle_explore::testing::{Counters, Op};
 //! use raddle_schedule::explorers::Optimal;
 //! use raddle_schedule::system::{Settings, examine};
-//! use raddle_schedule::Coverage;
+//! use raddle_schedule::Extent;
 //!
 //! // One thread sets the counter, the other one hopes that it did.
 //! let mut system = Counters::new(&[&[Op::Set(0, 1)], &[Op::Assert(0, 1)]]);
 //! let settings = Settings { all: true, ..Settings::default() };
 //! let found = examine(&mut system, &mut Optimal::default(), &settings);
 //!
-//! assert_eq!(found.coverage, Coverage::All);
+//! assert_eq!(found.explored.extent(), Extent::All);
 //! assert_eq!((found.executions, found.violations.len()), (2, 1));
 //! assert_eq!(found.violations[0].schedule.len(), 1);
 //! ```
@@ -38,6 +38,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use raddle_explore::{BlockedThread, End, Fault, Place, System};
+use raddle_outcome::Kind;
 
 use crate::execution::{Diverged, Execution, Move, Status, Step, ThreadId};
 use crate::trace::{Cut, Trace};
@@ -45,24 +46,8 @@ use foreseen::Foreseen;
 use names::Names;
 use stepper::{Node, Stepper, thread_id};
 
-/// Why an exploration can not go on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stop {
-    /// An execution has more steps than are allowed; it was here last.
-    TooLong(Place),
-    /// The step here has more alternatives than are tried one by one.
-    TooManyAlternatives(Place),
-    /// There were as many executions as are allowed.
-    Executions,
-    /// The time was over.
-    Time,
-    /// There is no room to remember more.
-    Memory,
-    /// It was cancelled.
-    Cancelled,
-    /// Some execution is larger than the system can keep, in this way.
-    Capacity(&'static str),
-}
+/// Why an exploration cannot go on, and where that shows.
+type Stop = (Kind, Option<Place>);
 
 /// How many steps an execution may have, unless something else is said.
 pub const MAX_LENGTH: usize = 10_000;
@@ -118,8 +103,7 @@ impl<S: System> Stepwise<S> {
     }
 
     /// Why no explorer should go on.
-    #[must_use]
-    pub fn stop(&self) -> Rc<Cell<Option<Stop>>> {
+    fn stop(&self) -> Rc<Cell<Option<Stop>>> {
         Rc::clone(&self.stop)
     }
 
@@ -154,6 +138,17 @@ impl<S: System> Stepwise<S> {
             .iter()
             .map(|waiting| (system.thread_name(state, waiting.thread), waiting.place))
             .collect()
+    }
+
+    /// Where a thread made the step with this number, in the execution under way, or is about to make it.
+    fn place_of(&self, thread: ThreadId, number: u32) -> Option<Place> {
+        let made = self.made[..self.length].iter().enumerate();
+        let mut own = made.filter(|(_, made)| made.taken.thread == thread);
+        let before = own.nth(number as usize).map_or(self.length, |(at, _)| at);
+        let node = &self.path[before];
+        let position = node.position(thread)?;
+        let thread = raddle_explore::ThreadId(thread_id(position).0);
+        Some(self.stepper.system.place(&node.state, thread))
     }
 
     /// How the step with this number failed, if it did.
@@ -196,7 +191,7 @@ impl<S: System> Stepwise<S> {
             if next.unbounded {
                 let thread = raddle_explore::ThreadId(thread_id(position).0);
                 let place = self.stepper.system.place(&node.state, thread);
-                self.stop.set(Some(Stop::TooManyAlternatives(place)));
+                self.stop.set(Some((Kind::Alternatives, Some(place))));
             }
         }
     }
@@ -222,7 +217,7 @@ impl<S: System> Stepwise<S> {
             let thread = raddle_explore::ThreadId(thread_id(position).0);
             let state = &self.path[self.length].state;
             let place = self.stepper.system.place(state, thread);
-            self.stop.set(Some(Stop::TooLong(place)));
+            self.stop.set(Some((Kind::Steps, Some(place))));
         }
     }
 }

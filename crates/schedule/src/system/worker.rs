@@ -6,13 +6,14 @@ use std::rc::Rc;
 use std::sync::Mutex;
 
 use raddle_explore::System;
+use raddle_outcome::{Assumption, Kind};
 
 use super::findings::{Findings, lock};
 use super::{Stepwise, Stop};
 use crate::class::class_of;
 use crate::clock::Clock;
 use crate::execution::{Diverged, Execution, Move, Status, Step, ThreadId};
-use crate::explorer::Visitor;
+use crate::explorer::{Omission, Visitor};
 use crate::trace::{Cut, Trace};
 
 /// The executions of a worker. Explorers keep what a worker runs to themselves, so it hands in what it has collected when it is
@@ -109,7 +110,7 @@ impl<S: System> Visitor<Worker<'_, '_, S>> for Examiner<'_, '_, S> {
         }
         findings.add(&mut worker.execution, trace.len(), class);
         if findings.are_as_many_as_allowed() {
-            self.stop.set(Some(Stop::Executions));
+            self.stop.set(Some((Kind::Executions, None)));
         }
         match findings.are_enough() {
             true => ControlFlow::Break(()),
@@ -137,12 +138,17 @@ impl<S: System> Visitor<Worker<'_, '_, S>> for Examiner<'_, '_, S> {
         }
     }
 
-    fn out_of_room(&mut self) {
-        self.stop.set(Some(Stop::Memory));
+    fn left_out(&mut self, worker: &mut Worker<'_, '_, S>, omission: Omission) {
+        let step = omission.step;
+        lock(self.findings).assume(Assumption {
+            kind: omission.kind,
+            place: step.and_then(|(thread, number)| worker.execution.place_of(thread, number)),
+            detail: None,
+        });
     }
 
-    fn bound_reached(&mut self, _: u32) -> ControlFlow<()> {
-        lock(self.findings).bound_reached();
+    fn bound_reached(&mut self, bound: u32) -> ControlFlow<()> {
+        lock(self.findings).bound_reached(bound);
         ControlFlow::Continue(())
     }
 }

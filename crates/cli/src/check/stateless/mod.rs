@@ -6,18 +6,17 @@ mod text;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use raddle_explore::{Property, PropertySet, reductions};
+use raddle_explore::{Place, Property, PropertySet, reductions};
 use raddle_lang::Span;
 use raddle_machine::narrate::Narrator;
 use raddle_machine::{Machine, Program};
+use raddle_outcome::{Assumption, Assumptions, Kind};
 use raddle_report::json::{self, ViolationKind};
-use raddle_report::story::Story;
+use raddle_report::story::{Spot, Story};
 use raddle_report::table::number;
 use raddle_schedule::explorers::{Algorithm1, Algorithm2, Dfs, Iterative, Optimal, Pct, Random};
-use raddle_schedule::system::{
-    Examination, MAX_LENGTH, Progress, Settings, Stop, examine_with_progress,
-};
-use raddle_schedule::{Coverage, Explorer};
+use raddle_schedule::system::{Examination, MAX_LENGTH, Progress, Settings, examine_with_progress};
+use raddle_schedule::{Explorer, Extent};
 
 use super::Counterexample;
 use super::searches::{Runner, unreached_goals};
@@ -124,6 +123,8 @@ pub(super) struct Findings {
     /// The violations, those of goals included.
     stories: Vec<(ViolationKind, Story)>,
     unreached: Vec<Span>,
+    /// What the verdict rests on.
+    assumptions: Assumptions<Spot>,
     /// Why nothing is proved, if that is so and there is no violation.
     reason: Option<String>,
 }
@@ -139,17 +140,8 @@ impl Findings {
 
     /// The bound up to which all is well, if there are executions beyond.
     fn verified_up_to_bound(&self) -> Option<u32> {
-        match self.found.coverage {
-            Coverage::UpToBound(bound) if self.is_quiet() && !self.is_vacuous() => Some(bound),
-            _ => None,
-        }
-    }
-
-    /// Whether nothing is wrong with what was run. Whatever ended the exploration does not matter to the
-    /// bounds that were finished before, unless executions were left out within them.
-    fn is_quiet(&self) -> bool {
-        let left_out = matches!(self.found.stop, Some(Stop::Capacity(_)));
-        self.stories.is_empty() && !left_out
+        let is_quiet = self.stories.is_empty() && !self.is_vacuous();
+        self.found.explored.bound().filter(|_| is_quiet)
     }
 
     fn is_vacuous(&self) -> bool {
@@ -198,20 +190,20 @@ pub(super) fn explore(
         stories: runner.stories(found.violations.iter()),
         unreached: Vec::new(),
         reason: None,
+        assumptions: assumptions(args, &machine, &found),
         exploration,
         found,
         elapsed,
     };
     // Only who has seen everything knows what is never reached.
-    let complete = findings.found.coverage == Coverage::All && findings.found.stop.is_none();
-    if complete && (args.all || findings.stories.is_empty()) {
+    if findings.found.explored.is_exhausted() && (args.all || findings.stories.is_empty()) {
         if goals_wanted(&args.asked.property) {
             let goals = unreached_goals(&machine, program);
             findings.stories.extend(goals);
         }
         findings.unreached = machine.unreached();
     }
-    findings.reason = reason(args, machine, &findings);
+    findings.reason = reason(&findings);
     findings
 }
 
@@ -266,71 +258,73 @@ fn max_length(args: &Check) -> usize {
     steps.map_or(MAX_LENGTH, |steps| steps.unwrap_or(usize::MAX))
 }
 
+/// What the verdict rests on, with the way out.
+fn assumptions(args: &Check, machine: &Machine, found: &Examination) -> Assumptions<Spot> {
+    let narrator = Narrator::new(machine.clone());
+    let mut all = Assumptions::default();
+    for assumption in found.explored.assumptions() {
+        let mut told = (assumption.clone()).map_place(|place| narrator.statement_spot(place));
+        if let Some(detail) = way_out(args, assumption) {
+            told = told.because(detail);
+        }
+        all.add(told);
+    }
+    if found.cut > 0 {
+        let cut = text::counted(found.cut, "execution");
+        all.add(Assumption::from(Kind::Assume).because(cut));
+    }
+    all
+}
+
+/// What to say of an assumption beyond its kind.
+fn way_out(args: &Check, assumption: &Assumption<Place>) -> Option<String> {
+    const STATES: &str = "a search that stores states can do it: leave out `--explore`";
+    match assumption.kind {
+        Kind::Steps => Some(format!(
+            "more than {} steps; running executions one by one is for programs that terminate; {STATES} (or raise --max-depth)",
+            number(max_length(args) as u64),
+        )),
+        Kind::Alternatives => Some(STATES.into()),
+        Kind::Remembered => Some("`--explore optimal` remembers none".into()),
+        _ => None,
+    }
+}
+
 /// Why nothing is proved, if that is so.
-fn reason(args: &Check, machine: Machine, findings: &Findings) -> Option<String> {
+fn reason(findings: &Findings) -> Option<String> {
     if !findings.stories.is_empty() {
         return None;
     }
     let found = &findings.found;
     let is_random = findings.exploration.how.is_random();
     // Random executions end at their number: it has not kept others from being run.
-    let enough = is_random && found.stop == Some(Stop::Executions);
-    let stop = found.stop.filter(|_| !enough);
-    if stop.is_none() && findings.is_vacuous() {
+    let is_no_reason = |kind| match kind {
+        Kind::Executions => is_random,
+        kind => matches!(kind, Kind::Preemptions | Kind::Random) || !kind.makes_incomplete(),
+    };
+    let mut why: Vec<_> = findings.assumptions.iter().collect();
+    why.retain(|one| !is_no_reason(one.kind));
+    if why.is_empty() && findings.is_vacuous() {
         return Some(
             "vacuous: every execution was cut by an `assume`, so nothing was checked to its end"
                 .into(),
         );
     }
-    let not_run = match found.coverage {
+    let not_run = match found.explored.extent() {
         _ if is_random => Some(format!(
             "no violation in {} at random, which proves nothing about others",
             text::counted(found.executions, "execution")
         )),
-        Coverage::All => None,
-        Coverage::UpToBound(bound) => Some(format!(
+        Extent::All => None,
+        Extent::UpToBound(bound) => Some(format!(
             "executions with more than {} were not run{}",
             text::counted(bound.into(), "preemption"),
-            if stop.is_some() { ", or not all" } else { "" },
+            if why.is_empty() { "" } else { ", or not all" },
         )),
-        Coverage::Some if stop.is_some() => None,
-        Coverage::Some => Some("not all executions were run".into()),
+        Extent::Some if why.is_empty() => Some("not all executions were run".into()),
+        Extent::Some => None,
     };
-    let stop = stop.map(|stop| given_up(args, machine, stop));
-    match (stop, not_run) {
-        (Some(stop), Some(not_run)) => Some(format!("{stop}; {not_run}")),
-        (stop, not_run) => stop.or(not_run),
-    }
-}
-
-/// Why it was given up, and the way out.
-fn given_up(args: &Check, machine: Machine, stop: Stop) -> String {
-    let narrator = Narrator::new(machine);
-    let at = |place| {
-        let spot = narrator.statement_spot(place);
-        format!(
-            "{}:{}:{} (`{}`)",
-            spot.file, spot.line, spot.column, spot.text
-        )
-    };
-    const STATES: &str = "a search that stores states can do it: leave out `--explore`";
-    match stop {
-        Stop::TooLong(place) => format!(
-            "an execution has more than {} steps, the last one at {}; running executions one \
-             by one is for programs that terminate; {STATES} (or raise --max-depth)",
-            number(max_length(args) as u64),
-            at(place),
-        ),
-        Stop::TooManyAlternatives(place) => format!(
-            "too many alternatives to run each of them, at {}; {STATES}",
-            at(place)
-        ),
-        Stop::Executions => "the limit on executions was reached".into(),
-        Stop::Time => "the limit on time was reached".into(),
-        Stop::Memory => "there is no room to remember more prefixes of executions; \
-                         `--explore optimal` remembers none"
-            .into(),
-        Stop::Cancelled => "the exploration was cancelled".into(),
-        Stop::Capacity(what) => format!("some execution has {what}"),
-    }
+    let told = why.into_iter().map(text::assumption);
+    let reasons: Vec<_> = told.chain(not_run).collect();
+    (!reasons.is_empty()).then(|| reasons.join("; "))
 }

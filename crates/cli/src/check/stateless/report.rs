@@ -35,6 +35,11 @@ pub(in super::super) fn report(
             failed: found.failed,
             ..json::Statistics::default()
         },
+        assumptions: findings
+            .assumptions
+            .iter()
+            .map(json::Assumption::from)
+            .collect(),
         exploration: Some(json::Exploration {
             explorer: explorer.into(),
             bound: findings.exploration.bound,

@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 
 use hashbrown::HashSet;
+use raddle_outcome::{Coverage, Extent, LeftOut};
 use rapidhash::fast::RandomState;
 
 use super::ContextBounds;
@@ -10,7 +11,7 @@ use super::context_bound::Prefix;
 use super::search::{Algorithm, Level, Levels, Search};
 use crate::class::ClassHash;
 use crate::execution::{Diverged, Execution};
-use crate::explorer::{Coverage, Explorer, Visitor};
+use crate::explorer::{Explorer, Visitor};
 use crate::explorers::workers::{Stop, Stoppable, work};
 
 /// The basic algorithm.
@@ -27,21 +28,21 @@ pub struct Algorithm1 {
 struct H<'a> {
     levels: &'a Levels,
     /// What was not within the bound on some way: another one may have led there.
-    left_out: HashSet<ClassHash, RandomState>,
+    beyond: HashSet<ClassHash, RandomState>,
 }
 
 impl<'a> H<'a> {
     fn new(levels: &'a Levels) -> Self {
         Self {
             levels,
-            left_out: HashSet::default(),
+            beyond: HashSet::default(),
         }
     }
 }
 
 impl Algorithm for H<'_> {
     fn known(&self) -> usize {
-        self.levels.len() + self.left_out.len()
+        self.levels.len() + self.beyond.len()
     }
 
     fn is_done(&self, graph: ClassHash) -> bool {
@@ -53,7 +54,7 @@ impl Algorithm for H<'_> {
     }
 
     fn leave_out(&mut self, graph: ClassHash) {
-        self.left_out.insert(graph);
+        self.beyond.insert(graph);
     }
 
     fn end(&mut self, graph: ClassHash) -> bool {
@@ -72,19 +73,19 @@ impl Algorithm for H<'_> {
 }
 
 impl Algorithm1 {
-    fn coverage<'a>(
+    fn extent<'a>(
         &mut self,
         levels: &Levels,
-        left_out: impl IntoIterator<Item = &'a ClassHash>,
-    ) -> Coverage {
+        beyond: impl IntoIterator<Item = &'a ClassHash>,
+    ) -> Extent {
         // Nobody enters the root.
         levels.raise(ClassHash::default(), Level::ALL);
         self.states = levels.len();
-        let mut left_out = left_out.into_iter();
-        if left_out.any(|&graph| levels.get(graph) < Level::ALL) {
-            Coverage::UpToBound(self.bound)
+        let mut beyond = beyond.into_iter();
+        if beyond.any(|&graph| levels.get(graph) < Level::ALL) {
+            Extent::UpToBound(self.bound)
         } else {
-            Coverage::All
+            Extent::All
         }
     }
 }
@@ -97,11 +98,12 @@ impl Explorer for Algorithm1 {
     ) -> Result<Coverage, Diverged> {
         let levels = Levels::new(1);
         let mut h = H::new(&levels);
-        let ended = Search::default().run(self.bound, &mut h, execution, visitor)?;
-        Ok(match ended {
-            ControlFlow::Continue(()) => self.coverage(&levels, &h.left_out),
-            ControlFlow::Break(()) => Coverage::Some,
-        })
+        let mut search = Search::default();
+        let ended = search.run(self.bound, &mut h, execution, visitor)?;
+        Ok(search.left_out.covering(match ended {
+            ControlFlow::Continue(()) => self.extent(&levels, &h.beyond),
+            ControlFlow::Break(()) => Extent::Some,
+        }))
     }
 
     fn explore_in_parallel<X: Execution, V: Visitor<X>>(
@@ -125,9 +127,11 @@ impl Explorer for Algorithm1 {
             let mut h = H::new(&levels);
             let ended = search.run(bound, &mut h, &mut execution, &mut visitor);
             stop.unless_done(ended)?;
-            Ok(h.left_out)
+            Ok((h.beyond, search.left_out))
         };
-        let left_out = work(workers, || one(0), one)?;
-        Ok(stop.coverage(self.coverage(&levels, left_out.iter().flatten())))
+        let workers = work(workers, || one(0), one)?;
+        let (beyond, left_out): (Vec<_>, Vec<LeftOut>) = workers.into_iter().unzip();
+        let extent = self.extent(&levels, beyond.iter().flatten());
+        Ok(stop.coverage(extent, left_out.into_iter().collect()))
     }
 }

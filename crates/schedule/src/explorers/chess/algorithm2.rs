@@ -22,6 +22,7 @@ use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
 
 use hashbrown::HashSet;
+use raddle_outcome::{Coverage, Extent};
 use rapidhash::fast::RandomState;
 
 use super::ContextBounds;
@@ -29,7 +30,7 @@ use super::context_bound::Prefix;
 use super::search::{Algorithm, Level, Levels, Search};
 use crate::class::ClassHash;
 use crate::execution::{Diverged, Execution};
-use crate::explorer::{Coverage, Explorer, Visitor};
+use crate::explorer::{Explorer, Visitor};
 use crate::explorers::workers::{Stop, Stoppable, work};
 
 /// The improved algorithm.
@@ -113,7 +114,7 @@ impl Iterative {
         loop {
             let coverage = search(bound, visitor)?;
             let is_last = self.bound == Some(bound);
-            if !matches!(coverage, Coverage::UpToBound(_))
+            if !matches!(coverage.extent(), Extent::UpToBound(_))
                 || is_last
                 || visitor.bound_reached(bound).is_break()
             {
@@ -166,15 +167,17 @@ fn bounded_by_all<X: Execution, V: Visitor<X>>(
             one(take(number), &mut execution, &mut visitor)
         },
     )?;
-    Ok(stop.coverage(coverage(marks, csb)))
+    let left_out = searches.iter_mut();
+    let left_out = left_out.map(|search| std::mem::take(&mut search.left_out));
+    Ok(stop.coverage(extent(marks, csb), left_out.collect()))
 }
 
 /// What is covered when the search for a bound is over.
-fn coverage(marks: &Levels, bound: u32) -> Coverage {
+fn extent(marks: &Levels, bound: u32) -> Extent {
     if marks.get(ClassHash::default()) == Level::ALL {
-        Coverage::All
+        Extent::All
     } else {
-        Coverage::UpToBound(bound)
+        Extent::UpToBound(bound)
     }
 }
 
@@ -188,10 +191,11 @@ impl Search {
         visitor: &mut impl Visitor<X>,
     ) -> Result<Coverage, Diverged> {
         let ended = self.run(csb, &mut Marks::new(csb, marks), execution, visitor)?;
-        Ok(match ended {
-            ControlFlow::Continue(()) => coverage(marks, csb),
-            ControlFlow::Break(()) => Coverage::Some,
-        })
+        let left_out = std::mem::take(&mut self.left_out);
+        Ok(left_out.covering(match ended {
+            ControlFlow::Continue(()) => extent(marks, csb),
+            ControlFlow::Break(()) => Extent::Some,
+        }))
     }
 }
 

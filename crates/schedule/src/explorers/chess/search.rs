@@ -5,13 +5,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use hashbrown::HashMap;
+use raddle_outcome::{Kind, LeftOut};
 use rapidhash::fast::RandomState;
 
 use super::ContextBounds;
 use super::context_bound::{Prefix, Successor};
 use crate::class::ClassHash;
 use crate::execution::{Diverged, Execution, Step};
-use crate::explorer::Visitor;
+use crate::explorer::{Omission, Visitor};
 use crate::trace::Trace;
 
 /// What an algorithm knows of graphs.
@@ -48,6 +49,7 @@ pub(super) struct Search {
     pub(super) bounds: ContextBounds,
     /// How many graphs and bounds it may know before it gives up.
     pub(super) most: usize,
+    pub(super) left_out: LeftOut,
 }
 
 /// Some gigabytes.
@@ -59,6 +61,7 @@ impl Default for Search {
             worker: 0,
             bounds: ContextBounds::default(),
             most: MOST_KNOWN,
+            left_out: LeftOut::default(),
         }
     }
 }
@@ -95,7 +98,7 @@ impl Search {
                 }
             }
             if self.bounds.len() + algorithm.known() > self.most {
-                visitor.out_of_room();
+                Omission::from(Kind::Remembered).note(&mut self.left_out, execution, visitor);
                 return Ok(ControlFlow::Break(()));
             }
             path.push(successors);
@@ -211,10 +214,11 @@ impl Levels {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::explorer::{Coverage, Explorer as _};
+    use crate::explorer::Explorer as _;
     use crate::explorers::Iterative;
     use crate::explorers::chess::algorithm2::Marks;
     use crate::testing::{Op, Toy};
+    use raddle_outcome::Extent;
 
     struct Told(bool);
 
@@ -223,8 +227,8 @@ mod tests {
             ControlFlow::Continue(())
         }
 
-        fn out_of_room(&mut self) {
-            self.0 = true;
+        fn left_out(&mut self, _: &mut Toy, omission: Omission) {
+            self.0 = omission.kind == Kind::Remembered;
         }
     }
 
@@ -241,9 +245,11 @@ mod tests {
         let mut algorithm = Marks::new(4, &marks);
         let ended = search.run(4, &mut algorithm, &mut toy, &mut told);
         assert_eq!((ended, told.0), (Ok(ControlFlow::Break(())), true));
+        assert_eq!(search.left_out.covering(Extent::All).extent(), Extent::Some);
 
         let mut told = Told(false);
         let coverage = Iterative { bound: None }.explore(&mut toy, &mut told);
-        assert_eq!((coverage, told.0), (Ok(Coverage::All), false));
+        assert!(coverage.is_ok_and(|coverage| coverage.is_all()));
+        assert!(!told.0);
     }
 }

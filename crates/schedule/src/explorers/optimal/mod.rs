@@ -33,10 +33,11 @@ use std::sync::Arc;
 
 use parallel::{Common, Taken};
 use race::{Race, Second, conflict};
+use raddle_outcome::{Coverage, Extent, Kind, LeftOut};
 use wakeup_tree::{Branch, Sequence, WakeupTree};
 
 use crate::execution::{Diverged, Execution, Move, Status, Step, ThreadId};
-use crate::explorer::{Coverage, Explorer, Visitor, default_thread, part_done};
+use crate::explorer::{Explorer, Omission, Visitor, default_thread, part_done};
 use crate::trace::Trace;
 
 /// The search that runs each class once.
@@ -71,10 +72,10 @@ impl Explorer for Optimal {
         search.execution.restart();
         let ended = search.run(WakeupTree::default(), visitor, |_| ())?;
         self.redundant = search.redundant;
-        Ok(match ended {
-            ControlFlow::Continue(()) if !search.race.gave_up => Coverage::All,
-            _ => Coverage::Some,
-        })
+        Ok(search.left_out.covering(match ended {
+            ControlFlow::Continue(()) => Extent::All,
+            ControlFlow::Break(()) => Extent::Some,
+        }))
     }
 
     fn explore_in_parallel<X: Execution, V: Visitor<X>>(
@@ -100,6 +101,7 @@ struct Search<'a, X> {
     /// Empty lists of moves, to be used again.
     spare: Vec<Vec<Move>>,
     redundant: u64,
+    left_out: LeftOut,
     /// The states at the beginning of the execution that other workers go on from too.
     shared: Vec<Taken>,
     common: Option<Arc<Common>>,
@@ -119,6 +121,7 @@ impl<'a, X: Execution> Search<'a, X> {
             found: Vec::new(),
             spare: Vec::new(),
             redundant: 0,
+            left_out: LeftOut::default(),
             shared: Vec::new(),
             common: None,
             is_in_doubt: false,
@@ -153,7 +156,15 @@ impl<'a, X: Execution> Search<'a, X> {
                     return Ok(ControlFlow::Break(()));
                 }
                 self.put_to_sleep(begin);
-                if self.reverse_races(begin, visitor).is_break() {
+                let reversed = self.reverse_races(begin, visitor);
+                if let Some(step) = self.race.gave_up.take() {
+                    let omission = Omission {
+                        kind: Kind::WakeupSequences,
+                        step: Some(step),
+                    };
+                    omission.note(&mut self.left_out, self.execution, visitor);
+                }
+                if reversed.is_break() {
                     return Ok(ControlFlow::Break(()));
                 }
                 visitor.estimate(&|| self.part_done());

@@ -30,8 +30,10 @@ use std::time::Duration;
 
 use super::wakeup_tree::{Branch, Sequence, WakeupTree};
 use super::{Node, Optimal, Search};
+use raddle_outcome::{Coverage, Extent};
+
 use crate::execution::{Diverged, Execution, Move};
-use crate::explorer::{Coverage, Visitor};
+use crate::explorer::Visitor;
 use crate::explorers::workers::{Pool, Stoppable};
 use crate::trace::Trace;
 
@@ -114,7 +116,7 @@ impl Optimal {
             pool: Pool::new(workers),
         });
         let stop = common.pool.stop();
-        let results = common.pool.work(|number| {
+        let workers = common.pool.work(|number| {
             let (mut execution, mut visitor) = worker(number);
             let mut search = Search::new(&mut execution);
             let mut visitor = Stoppable {
@@ -122,15 +124,11 @@ impl Optimal {
                 stop,
             };
             search.work(&common, number == 0, &mut visitor)?;
-            Ok((search.redundant, search.race.gave_up))
+            Ok((search.redundant, search.left_out))
         })?;
-        self.redundant = results.iter().map(|(redundant, _)| redundant).sum();
-        let gave_up = results.iter().any(|&(_, gave_up)| gave_up);
-        Ok(stop.coverage(if gave_up {
-            Coverage::Some
-        } else {
-            Coverage::All
-        }))
+        let (redundant, left_out): (Vec<_>, Vec<_>) = workers.into_iter().unzip();
+        self.redundant = redundant.iter().sum();
+        Ok(stop.coverage(Extent::All, left_out.into_iter().collect()))
     }
 }
 

@@ -44,8 +44,8 @@ pub(super) struct Race {
     ways: Vec<Cut>,
     /// What all of that is for: the first event, and the move of the second one.
     pub(super) separated: Option<(usize, Move)>,
-    /// Whether [`MOST_TRIED`] has ended the search for ways to reverse some race, so that sequences may be missing.
-    pub(super) gave_up: bool,
+    /// The step for which [`MOST_TRIED`] has ended the search for ways to reverse a race, so that sequences may be missing.
+    pub(super) gave_up: Option<(ThreadId, u32)>,
 }
 
 /// How many sets of events are tried when it is searched what to leave out of a sequence so that a step becomes possible.
@@ -71,7 +71,7 @@ impl Default for Race {
             last: Move::default(),
             ways: Vec::new(),
             separated: None,
-            gave_up: false,
+            gave_up: None,
         }
     }
 }
@@ -192,7 +192,8 @@ impl Race {
                     continue;
                 }
                 if tried.len() > MOST_TRIED {
-                    self.gave_up = true;
+                    let thread = self.last.thread;
+                    self.gave_up = Some((thread, all.count(thread)));
                     for end in [End::Last, End::First] {
                         self.cut.clone_from(&all);
                         self.step.clone_from(&waiting);

@@ -1,0 +1,168 @@
+//! [`Explored`]: what was explored, and what that rests on.
+
+use crate::{Assumption, Assumptions, Coverage, Extent, Kind};
+
+/// What was explored, and what that rests on. What may be claimed is computed from it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explored<P> {
+    /// What the explorer has covered, if it came to its end.
+    coverage: Option<Coverage>,
+    /// The last bound on preemptions that was finished before anything was left out.
+    finished_bound: Option<u32>,
+    assumptions: Assumptions<P>,
+}
+
+impl<P> Default for Explored<P> {
+    fn default() -> Self {
+        Self {
+            coverage: None,
+            finished_bound: None,
+            assumptions: Assumptions::default(),
+        }
+    }
+}
+
+impl<P: PartialEq> Explored<P> {
+    /// Something was left out, bounded or guessed.
+    pub fn assume(&mut self, assumption: impl Into<Assumption<P>>) {
+        self.assumptions.add(assumption);
+    }
+
+    /// All executions within a bound on preemptions were run, but for those that were left out so far: after an omission no
+    /// bound is finished any more.
+    pub fn bound_reached(&mut self, bound: u32) {
+        if self.assumptions.are_of_the_model() {
+            self.finished_bound = Some(bound);
+        }
+    }
+
+    /// The explorer has ended, and has covered that much.
+    pub fn covered(&mut self, coverage: Coverage) {
+        for &kind in coverage.left_out() {
+            if self.assumptions.find(kind).is_none() {
+                self.assume(kind);
+            }
+        }
+        self.coverage = Some(coverage);
+        if let Extent::UpToBound(bound) = self.extent() {
+            let bounded = Assumption::from(Kind::Preemptions);
+            self.assume(bounded.because(format!("those with more than {bound}")));
+        }
+    }
+}
+
+impl<P> Explored<P> {
+    /// How much was explored: everything, or up to the last bound that was finished.
+    #[must_use]
+    pub fn extent(&self) -> Extent {
+        let covered = self.coverage.as_ref().map(Coverage::extent);
+        match (covered, self.finished_bound) {
+            (Some(Extent::All), _) if self.assumptions.are_of_the_model() => Extent::All,
+            (Some(Extent::UpToBound(bound)), _) if self.are_only_beyond_bound() => {
+                Extent::UpToBound(bound)
+            }
+            (_, Some(bound)) => Extent::UpToBound(bound),
+            (_, None) => Extent::Some,
+        }
+    }
+
+    /// Whether no execution was left out that is within the bound.
+    fn are_only_beyond_bound(&self) -> bool {
+        let mut limits = self
+            .assumptions
+            .iter()
+            .filter(|one| one.kind.nature() == crate::Nature::Limit);
+        limits.all(|one| one.kind == Kind::Preemptions)
+    }
+
+    /// The bound on preemptions up to which all executions were run, if there are others.
+    #[must_use]
+    pub fn bound(&self) -> Option<u32> {
+        match self.extent() {
+            Extent::UpToBound(bound) => Some(bound),
+            Extent::All | Extent::Some => None,
+        }
+    }
+
+    /// Whether every execution was run that the explorer can run. A real machine may have others: see
+    /// [`Nature::Model`](crate::Nature::Model).
+    #[must_use]
+    pub fn is_exhausted(&self) -> bool {
+        self.extent() == Extent::All
+    }
+
+    /// Whether the program has no execution that was left out.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.is_exhausted() && self.assumptions.are_none()
+    }
+
+    /// What it rested on.
+    #[must_use]
+    pub fn into_assumptions(self) -> Assumptions<P> {
+        self.assumptions
+    }
+
+    /// What it rests on.
+    #[must_use]
+    pub fn assumptions(&self) -> &Assumptions<P> {
+        &self.assumptions
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::LeftOut;
+
+    fn explored(kinds: &[Kind], claim: Extent) -> Explored<u32> {
+        let mut explored = Explored::default();
+        for &kind in kinds {
+            explored.assume(kind);
+        }
+        explored.covered(LeftOut::default().covering(claim));
+        explored
+    }
+
+    #[test]
+    fn no_claim_survives_an_omission() {
+        assert!(explored(&[], Extent::All).is_complete());
+        assert!(
+            !Explored::<u32>::default().is_complete(),
+            "nothing was covered"
+        );
+        for &kind in Kind::ALL {
+            let explored = explored(&[kind], Extent::All);
+            assert_eq!(explored.is_complete(), !kind.makes_incomplete(), "{kind:?}");
+            let exhausted = kind.nature() != crate::Nature::Limit;
+            assert_eq!(explored.is_exhausted(), exhausted, "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn a_bound_counts_if_nothing_was_left_out_before() {
+        let mut all = Explored::<u32>::default();
+        all.bound_reached(0);
+        all.bound_reached(1);
+        all.assume(Kind::WakeupSequences);
+        all.bound_reached(2);
+        assert_eq!(all.bound(), Some(1));
+        all.covered(LeftOut::default().covering(Extent::UpToBound(3)));
+        assert_eq!(all.bound(), Some(1));
+        assert!(all.assumptions().find(Kind::Preemptions).is_some());
+
+        let bounded = explored(&[], Extent::UpToBound(2));
+        assert_eq!(bounded.bound(), Some(2));
+        assert!(!bounded.is_complete() && !bounded.is_exhausted());
+    }
+
+    #[test]
+    fn what_nobody_was_told_of_is_listed_too() {
+        let mut left_out = LeftOut::default();
+        left_out.note(Kind::WakeupSequences);
+        let mut all = Explored::<u32>::default();
+        all.covered(left_out.covering(Extent::All));
+        assert_eq!(all.extent(), Extent::Some);
+        assert!(all.assumptions().find(Kind::WakeupSequences).is_some());
+    }
+}

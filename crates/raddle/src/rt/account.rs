@@ -1,0 +1,56 @@
+//! What an exploration rests on.
+//!
+//! Whatever the runtime leaves out, bounds or guesses, it says so by [`State::assume`], at the place in the source that it has
+//! to do with. There is one account for all workers of an exploration, and for the scouts that they send. It begins anew
+//! with the exploration, so an assumption that was given up before does not count.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use raddle_outcome::{Assumption, Assumptions, Kind};
+
+use super::Place;
+use super::state::State;
+
+/// The assumptions of an exploration, as one of its workers sees them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Account {
+    all: Arc<Mutex<Assumptions<Place>>>,
+    /// Those that this worker has noted, by the address of their place: most are made again in every execution.
+    noted: BTreeSet<(Kind, usize)>,
+}
+
+impl Account {
+    /// The same account, for another worker.
+    pub(super) fn for_another(&self) -> Self {
+        Self {
+            all: Arc::clone(&self.all),
+            noted: BTreeSet::new(),
+        }
+    }
+
+    fn note(&mut self, assumption: Assumption<Place>) {
+        let address = assumption
+            .place
+            .map_or(0, |place| std::ptr::from_ref(place).addr());
+        if self.noted.insert((assumption.kind, address)) {
+            self.lock().add(assumption);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Assumptions<Place>> {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What was noted so far, by all.
+    pub(crate) fn assumptions(&self) -> Assumptions<Place> {
+        self.lock().clone()
+    }
+}
+
+impl State {
+    /// From now on, what is claimed of the exploration rests on this.
+    pub(crate) fn assume(&mut self, assumption: impl Into<Assumption<Place>>) {
+        self.account.note(assumption.into());
+    }
+}
