@@ -38,7 +38,10 @@ impl<T> Explored<T> {
     }
 }
 
-/// Explores, on a thread of its own: what panics and never ends is counted for the thread that it is on. `outcome` says at the end of each execution what came of it, unless it was given up.
+/// How many steps the executions of a limit may have, on average.
+const STEPS: u64 = 60;
+
+/// Explores, on a thread of its own, no more than about so many executions: what panics and never ends is counted for the thread that it is on. `outcome` says at the end of each execution what came of it, unless it was given up.
 pub(crate) fn explore<T: Ord + Send>(
     how: How,
     options: &Options,
@@ -68,7 +71,7 @@ fn explore_here<T: Ord>(
             executions: 0,
             complete: true,
         };
-        let mut learned = false;
+        let (mut learned, mut steps) = (false, 0);
         let mut ended = |program: &mut Program, trace: &Trace| {
             let class = class_of(trace);
             let failure = program.finish();
@@ -79,9 +82,10 @@ fn explore_here<T: Ord>(
                 return ControlFlow::Break(());
             }
             explored.executions += 1;
+            steps += trace.events().len() as u64;
             explored.outcomes.extend(outcome);
             *explored.classes.entry(class).or_default() += 1;
-            if explored.executions >= most {
+            if explored.executions >= most || steps >= most.saturating_mul(STEPS) {
                 explored.complete = false;
                 return ControlFlow::Break(());
             }
