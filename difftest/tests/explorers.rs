@@ -9,7 +9,7 @@ use raddle_explore::{Place, Property, Search, Violation};
 use raddle_machine::Machine;
 use raddle_schedule::Explorer;
 use raddle_schedule::explorers::{Dfs, Iterative, Optimal};
-use raddle_schedule::system::{Examination, Settings, examine};
+use raddle_stateless::{Examination, Settings, examine};
 
 /// How many programs there are, and their seed; `RADDLE_TEST_PROGRAMS` and `RADDLE_TEST_SEED` say otherwise.
 const PROGRAMS: u64 = 450;

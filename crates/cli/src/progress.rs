@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 
 use raddle_explore::Progress;
 use raddle_report::table::{bytes, duration, number};
-use raddle_schedule::system::Progress as Executions;
+use raddle_stateless::Progress as Executions;
 
 use crate::terminal::{Terminal, complain};
 

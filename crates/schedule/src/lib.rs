@@ -6,7 +6,6 @@ pub mod clock;
 pub mod execution;
 pub mod explorer;
 pub mod explorers;
-pub mod system;
 pub mod testing;
 pub mod trace;
 

@@ -310,8 +310,8 @@ fn checked(
     match result {
         Ok(report) => {
             saw.executions = report.executions;
-            saw.claims_complete = report.complete;
-            saw.cut = !report.complete && report.executions >= effort.executions;
+            saw.claims_complete = report.exhausted;
+            saw.cut = !report.exhausted && report.executions >= effort.executions;
             saw.stops = false;
         }
         Err(failed) => {

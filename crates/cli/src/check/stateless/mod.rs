@@ -15,8 +15,8 @@ use raddle_report::json::{self, ViolationKind};
 use raddle_report::story::{Spot, Story};
 use raddle_report::table::number;
 use raddle_schedule::explorers::{Algorithm1, Algorithm2, Dfs, Iterative, Optimal, Pct, Random};
-use raddle_schedule::system::{Examination, MAX_LENGTH, Progress, Settings, examine_with_progress};
 use raddle_schedule::{Explorer, Extent};
+use raddle_stateless::{Examination, MAX_LENGTH, Progress, Settings, examine_with_progress};
 
 use super::Counterexample;
 use super::searches::{Runner, unreached_goals};

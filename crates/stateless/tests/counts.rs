@@ -6,8 +6,8 @@ use std::sync::Arc;
 use raddle_lang::Source;
 use raddle_machine::{Granularity, Machine};
 use raddle_schedule::explorers::{Iterative, Optimal};
-use raddle_schedule::system::{Settings, examine};
 use raddle_schedule::{Explorer, Extent};
+use raddle_stateless::{Settings, examine};
 
 /// An explorer runs this many classes, each once, and nothing is wrong with them.
 #[track_caller]

@@ -2,7 +2,7 @@
 
 use raddle_explore::{AccessKind, SyncOp};
 
-use crate::execution::{Access, Location, Mode};
+use raddle_schedule::{Access, Location, Mode};
 
 /// How an access of a system is made.
 pub(super) fn access_of(access: &raddle_explore::Access, location: Location) -> Access {

@@ -6,7 +6,7 @@ use hashbrown::HashMap;
 use raddle_explore::System;
 use rapidhash::fast::RandomState;
 
-use crate::execution::{Location, ThreadId};
+use raddle_schedule::{Location, ThreadId};
 
 /// Numbers for threads and locations, the same in all executions, whoever of several workers runs them: a clone gives
 /// the same numbers.

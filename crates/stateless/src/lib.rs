@@ -1,4 +1,4 @@
-//! [`Stepwise`]: any [`System`] as an [`Execution`].
+//! [`Stepwise`]: any [`System`] as an [`Execution`], so that explorers that store no states run it.
 //!
 //! A system has states that can be kept, so running the same moves again costs nothing, and what a step would
 //! do after some of the events of an execution is found by making these steps. No state is brought into canonical
@@ -10,7 +10,7 @@
 //! ```
 //! use raddle_explore::testing::{Counters, Op};
 //! use raddle_schedule::explorers::Optimal;
-//! use raddle_schedule::system::{Settings, examine};
+//! use raddle_stateless::{Settings, examine};
 //! use raddle_schedule::Extent;
 //!
 //! // One thread sets the counter, the other one hopes that it did.
@@ -40,10 +40,10 @@ use std::rc::Rc;
 use raddle_explore::{BlockedThread, End, Fault, Place, System};
 use raddle_outcome::Kind;
 
-use crate::execution::{Diverged, Execution, Move, Status, Step, ThreadId};
-use crate::trace::{Cut, Trace};
 use foreseen::Foreseen;
 use names::Names;
+use raddle_schedule::{Cut, Trace};
+use raddle_schedule::{Diverged, Execution, Move, Status, Step, ThreadId};
 use stepper::{Node, Stepper, thread_id};
 
 /// Why an exploration cannot go on, and where that shows.

@@ -10,11 +10,11 @@ use raddle_outcome::{Assumption, Kind};
 
 use super::findings::{Findings, lock};
 use super::{Stepwise, Stop};
-use crate::class::class_of;
-use crate::clock::Clock;
-use crate::execution::{Diverged, Execution, Move, Status, Step, ThreadId};
-use crate::explorer::{Omission, Visitor};
-use crate::trace::{Cut, Trace};
+use raddle_schedule::Clock;
+use raddle_schedule::class_of;
+use raddle_schedule::{Cut, Trace};
+use raddle_schedule::{Diverged, Execution, Move, Status, Step, ThreadId};
+use raddle_schedule::{Omission, Visitor};
 
 /// The executions of a worker. Explorers keep what a worker runs to themselves, so it hands in what it has collected when it is
 /// dropped.

@@ -9,8 +9,8 @@ use raddle_lang::Source;
 use raddle_machine::{Granularity, Machine};
 use raddle_outcome::Kind;
 use raddle_schedule::explorers::{Algorithm1, Dfs, Iterative, Optimal};
-use raddle_schedule::system::{Examination, Settings, examine};
 use raddle_schedule::{Explorer, Extent};
+use raddle_stateless::{Examination, Settings, examine};
 
 /// How many executions and classes an explorer runs, and how many of them end in a deadlock.
 fn run(text: &str, explorer: &mut impl Explorer) -> (u64, u64, u64) {

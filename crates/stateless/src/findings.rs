@@ -12,7 +12,7 @@ use rapidhash::fast::RandomState;
 use super::examine::{Examination, Progress, Settings};
 use super::schedule::{canonical_position, canonical_schedule};
 use super::{Stepwise, Stop};
-use crate::class::ClassHash;
+use raddle_schedule::ClassHash;
 
 /// What makes two violations the same one.
 #[derive(Debug, PartialEq, Eq, Hash)]

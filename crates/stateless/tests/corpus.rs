@@ -10,8 +10,8 @@ use raddle_explore::{Place, Property, Search, Violation};
 use raddle_lang::Source;
 use raddle_machine::{Granularity, Machine};
 use raddle_schedule::explorers::{Algorithm1, Algorithm2, Dfs, Iterative, Optimal};
-use raddle_schedule::system::{Examination, Settings, examine};
 use raddle_schedule::{Explorer, Extent};
+use raddle_stateless::{Examination, Settings, examine};
 
 /// Programs with longer executions are left out, and those with more of them.
 const LONGEST: usize = 60;

@@ -6,7 +6,7 @@ use raddle_explore::{AccessKind, Choice, Fault, Footprint, Status as Became, Syn
 
 use super::accesses::{access_of, add, conflict};
 use super::names::Names;
-use crate::execution::{Access, Mode, Status, Step, ThreadId};
+use raddle_schedule::{Access, Mode, Status, Step, ThreadId};
 
 /// A state, threads by their position.
 #[derive(Clone, Debug)]

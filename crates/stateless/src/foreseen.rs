@@ -5,8 +5,8 @@ use raddle_explore::System;
 use rapidhash::fast::RandomState;
 
 use super::stepper::{Node, Stepper, thread_id};
-use crate::execution::Move;
-use crate::trace::{Cut, Trace};
+use raddle_schedule::Move;
+use raddle_schedule::{Cut, Trace};
 
 /// How many states are remembered.
 const MOST: usize = 16_384;

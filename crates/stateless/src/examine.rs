@@ -11,7 +11,7 @@ use super::findings::{Findings, lock};
 use super::names::Names;
 use super::worker::{Examiner, Worker};
 use super::{MAX_LENGTH, Stepwise};
-use crate::explorer::Explorer;
+use raddle_schedule::Explorer;
 
 /// What is looked for, and when to give up.
 #[derive(Clone, Debug)]
