@@ -1,7 +1,6 @@
 //! Footprints as accesses.
 
 use raddle_explore::{AccessKind, SyncOp};
-
 use raddle_schedule::{Access, Location, Mode};
 
 /// How an access of a system is made.

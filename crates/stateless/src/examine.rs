@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 
 use raddle_explore::{Place, Property, PropertySet, System, Violation};
 use raddle_outcome::Explored;
+use raddle_schedule::Explorer;
 
 use super::findings::{Findings, lock};
 use super::names::Names;
 use super::worker::{Examiner, Worker};
 use super::{MAX_LENGTH, Stepwise};
-use raddle_schedule::Explorer;
 
 /// What is looked for, and when to give up.
 #[derive(Clone, Debug)]

@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 use hashbrown::HashSet;
 use raddle_explore::{BlockedThread, Cause, End, FaultKind, Place, Property, System, Violation};
 use raddle_outcome::{Assumption, Coverage, Explored, Kind};
+use raddle_schedule::ClassHash;
 use rapidhash::fast::RandomState;
 
 use super::examine::{Examination, Progress, Settings};
 use super::schedule::{canonical_position, canonical_schedule};
 use super::{Stepwise, Stop};
-use raddle_schedule::ClassHash;
 
 /// What makes two violations the same one.
 #[derive(Debug, PartialEq, Eq, Hash)]

@@ -2,11 +2,10 @@
 
 use hashbrown::HashMap;
 use raddle_explore::System;
+use raddle_schedule::{Cut, Move, Trace};
 use rapidhash::fast::RandomState;
 
 use super::stepper::{Node, Stepper, thread_id};
-use raddle_schedule::Move;
-use raddle_schedule::{Cut, Trace};
 
 /// How many states are remembered.
 const MOST: usize = 16_384;

@@ -39,11 +39,10 @@ use std::rc::Rc;
 
 use raddle_explore::{BlockedThread, End, Fault, Place, System};
 use raddle_outcome::Kind;
+use raddle_schedule::{Cut, Diverged, Execution, Move, Status, Step, ThreadId, Trace};
 
 use foreseen::Foreseen;
 use names::Names;
-use raddle_schedule::{Cut, Trace};
-use raddle_schedule::{Diverged, Execution, Move, Status, Step, ThreadId};
 use stepper::{Node, Stepper, thread_id};
 
 /// Why an exploration cannot go on, and where that shows.

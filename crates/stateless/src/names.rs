@@ -4,9 +4,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hashbrown::HashMap;
 use raddle_explore::System;
-use rapidhash::fast::RandomState;
-
 use raddle_schedule::{Location, ThreadId};
+use rapidhash::fast::RandomState;
 
 /// Numbers for threads and locations, the same in all executions, whoever of several workers runs them: a clone gives
 /// the same numbers.

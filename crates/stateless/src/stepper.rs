@@ -3,10 +3,10 @@
 use std::rc::Rc;
 
 use raddle_explore::{AccessKind, Choice, Fault, Footprint, Status as Became, SyncOp, System};
+use raddle_schedule::{Access, Mode, Status, Step, ThreadId};
 
 use super::accesses::{access_of, add, conflict};
 use super::names::Names;
-use raddle_schedule::{Access, Mode, Status, Step, ThreadId};
 
 /// A state, threads by their position.
 #[derive(Clone, Debug)]

@@ -7,14 +7,13 @@ use std::sync::Mutex;
 
 use raddle_explore::System;
 use raddle_outcome::{Assumption, Kind};
+use raddle_schedule::{
+    Clock, Cut, Diverged, Execution, Move, Omission, Status, Step, ThreadId, Trace, Visitor,
+    class_of,
+};
 
 use super::findings::{Findings, lock};
 use super::{Stepwise, Stop};
-use raddle_schedule::Clock;
-use raddle_schedule::class_of;
-use raddle_schedule::{Cut, Trace};
-use raddle_schedule::{Diverged, Execution, Move, Status, Step, ThreadId};
-use raddle_schedule::{Omission, Visitor};
 
 /// The executions of a worker. Explorers keep what a worker runs to themselves, so it hands in what it has collected when it is
 /// dropped.
