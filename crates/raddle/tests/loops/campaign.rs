@@ -132,7 +132,6 @@ fn every_explorer_sees_every_outcome() {
                 all.outcomes += one.outcomes;
                 all.stuck += one.stuck;
                 all.states += one.states;
-                all.admitted += one.admitted;
                 all.cut += one.cut;
             }
             Err(difference) => {
@@ -159,7 +158,7 @@ fn every_explorer_sees_every_outcome() {
     *current.lock().unwrap() = None;
     eprintln!(
         "{compared} programs, and {too_large} with too many states; {} with ways to be stuck; {} outcomes, {} states\n\
-         {} explorations, {} complete, {} cut, {} admit that they lost outcomes; {} executions\n\
+         {} explorations, {} complete, {} cut; {} executions\n\
          differences: {differences:?}",
         all.stuck,
         all.outcomes,
@@ -167,7 +166,6 @@ fn every_explorer_sees_every_outcome() {
         all.explorations,
         all.complete,
         all.cut,
-        all.admitted,
         all.executions,
     );
     for (form, (programs, different, cut)) in by_form {

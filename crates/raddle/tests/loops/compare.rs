@@ -1,10 +1,9 @@
 //! Holds what Raddle says of a program against what the interpreter says.
 //!
 //! - An outcome that Raddle sees is one that the interpreter has: otherwise it is a false alarm.
-//! - An exploration that says that it is complete has seen every outcome, and every way to be stuck.
+//! - An exploration that no limit ended has seen every outcome, and every way to be stuck. If it has not, it matters whether it
+//!   said that it is complete.
 //! - An assertion that one of the outcomes breaks fails.
-//!
-//! An exploration that does not say that it is complete may have lost outcomes. That is counted.
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
@@ -46,6 +45,8 @@ pub(crate) enum Kind {
     Lost,
     /// Complete, but without some of the ways to be stuck.
     LostStuck,
+    /// Without some of the outcomes, or of the ways to be stuck, and it does not say that it is complete; but no limit ended it.
+    Missed,
     /// An outcome that the program does not have.
     Invented,
     /// Stuck, where the program is not.
@@ -74,9 +75,7 @@ pub(crate) struct Compared {
     pub(crate) outcomes: u64,
     pub(crate) stuck: u64,
     pub(crate) states: u64,
-    /// Explorations that lost outcomes, without claiming that they are complete, although no limit ended them.
-    pub(crate) admitted: u64,
-    /// Those that a limit ended.
+    /// Explorations that a limit ended.
     pub(crate) cut: u64,
 }
 
@@ -111,8 +110,8 @@ struct Saw {
     executions: u64,
     claims_complete: bool,
     cut: bool,
-    /// Whether it stopped at the first failure.
-    stops: bool,
+    /// Whether it stopped at a failure.
+    failed: bool,
 }
 
 /// Compares; `None` if the program is too large for the interpreter.
@@ -143,7 +142,6 @@ pub(crate) fn compare(
                 compared.explorations += 1;
                 compared.executions += one.executions;
                 compared.complete += one.complete;
-                compared.admitted += one.admitted;
                 compared.cut += one.cut;
                 // Others would not come further, in more time.
                 if one.cut > 0 && who == Who::Explorer(How::Optimal) {
@@ -168,10 +166,12 @@ fn look(program: &Program, who: Who, expected: &Expected, effort: Effort) -> Res
                 return checked(program, workers, None, expected, effort);
             };
             let saw = checked(program, workers, Some(broken.clone()), expected, effort)?;
-            if saw.claims_complete {
-                return Err((Kind::Lost, format!("not reported: {broken:?}")));
+            let text = || format!("not reported: {broken:?}");
+            match saw {
+                _ if saw.cut || saw.failed => Ok(saw),
+                _ if saw.claims_complete => Err((Kind::Lost, text())),
+                _ => Err((Kind::Missed, text())),
             }
-            Ok(saw)
         }
     }
 }
@@ -190,24 +190,22 @@ fn judge(saw: &Saw, expected: &Expected) -> Result<Compared, Wrong> {
     if let Some((_, text)) = first(saw.endless.iter().filter(could_end)) {
         return Err((Kind::NoEnd, text));
     }
-    let failed = saw.stops && !saw.claims_complete;
     let lost = first(expected.outcomes.difference(&saw.outcomes).filter(|lost| {
         // One that goes on for ever in many ways is seen in some of them.
         !lost.stuck || saw.endless.is_empty()
     }));
-    if let (Some((outcome, text)), true) = (&lost, saw.claims_complete) {
-        let kind = if outcome.stuck {
-            Kind::LostStuck
-        } else {
-            Kind::Lost
+    if let (Some((outcome, text)), false) = (lost, saw.cut || saw.failed) {
+        let kind = match (saw.claims_complete, outcome.stuck) {
+            (true, false) => Kind::Lost,
+            (true, true) => Kind::LostStuck,
+            (false, _) => Kind::Missed,
         };
-        return Err((kind, text.clone()));
+        return Err((kind, text));
     }
     Ok(Compared {
         executions: saw.executions,
         complete: u64::from(saw.claims_complete),
         cut: u64::from(saw.cut),
-        admitted: u64::from(lost.is_some() && !saw.cut && !failed),
         ..Compared::default()
     })
 }
@@ -254,7 +252,7 @@ fn explored(program: &Program, how: How, effort: Effort) -> Result<Saw, Wrong> {
         executions: explored.executions,
         claims_complete: explored.complete,
         cut: !explored.complete,
-        stops: false,
+        failed: false,
     };
     for end in explored.outcomes {
         match end {
@@ -305,17 +303,17 @@ fn checked(
         executions: 0,
         claims_complete: false,
         cut: false,
-        stops: true,
+        failed: false,
     };
     match result {
         Ok(report) => {
             saw.executions = report.executions;
             saw.claims_complete = report.exhausted;
             saw.cut = !report.exhausted && report.executions >= effort.executions;
-            saw.stops = false;
         }
         Err(failed) => {
             saw.executions = failed.executions;
+            saw.failed = true;
             match failed.failure.kind {
                 FailureKind::Panic if asserts && failed.failure.message.contains(BROKEN) => {}
                 // It does not say who has ended; any way to be stuck will do.

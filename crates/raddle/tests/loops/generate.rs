@@ -25,6 +25,14 @@ pub(crate) enum Form {
     Remember,
     /// Counts its rounds, without bound, and tells.
     Counter,
+    /// The same, but counts on the heap.
+    CounterOnHeap,
+    /// Marks at two places in turns.
+    TwoMarks,
+    /// Waits and goes on, twice, in one loop.
+    Twice,
+    /// Reads until nobody has written in between.
+    SeqLock,
     /// Changes something in each round.
     Effect,
     /// A loop that gives up within a loop that does not.
@@ -80,11 +88,12 @@ pub(crate) struct Profile {
 
 /// Forms of loops that are not explored as they should be: those that change what nobody else sees, futures that wake themselves,
 /// scans, and timeouts without end.
-const LIMITS: [&str; 14] = [
+const LIMITS: [&str; 15] = [
     "ScanOneEachRound",
     "ScanAllEachRound",
     "GiveUpScanning",
     "Counter",
+    "CounterOnHeap",
     "Effect",
     "Nested",
     "TwoInARow",
@@ -131,6 +140,10 @@ impl Profile {
                 Form::Backoff,
                 Form::Remember,
                 Form::Counter,
+                Form::CounterOnHeap,
+                Form::TwoMarks,
+                Form::Twice,
+                Form::SeqLock,
                 Form::Effect,
                 Form::Nested,
                 Form::TwoInARow,
@@ -279,6 +292,14 @@ pub(crate) fn program(seed: u64, profile: &Profile) -> (Program, Vec<Form>) {
     });
     program.spurious = u32::from(generator.rng.one_in(4));
     program.touched = generator.rng.one_in(2);
+    program.heap = match (
+        forms.contains(&Form::Counter),
+        forms.contains(&Form::CounterOnHeap),
+    ) {
+        (_, true) => true,
+        (true, false) => false,
+        _ => generator.rng.one_in(3),
+    };
     (program, forms)
 }
 
@@ -595,7 +616,49 @@ impl Generator<'_> {
                 let rest = vec![Statement::If(Test::Same(FOUND, OTHER), vec![], news), mark];
                 vec![looping(vec![], looking, rest)]
             }
-            Form::Counter => {
+            Form::TwoMarks => {
+                let looking = self.look();
+                let (one, other) = (self.mark(), self.mark());
+                let rest = vec![
+                    Statement::If(Test::Is(ROUNDS, 0), vec![one], vec![other]),
+                    Statement::Count(ROUNDS, 2),
+                ];
+                vec![
+                    looping(vec![], looking, rest),
+                    Statement::Set(ROUNDS, Value::Is(0)),
+                ]
+            }
+            Form::Twice => {
+                let mut body = self.make(Form::Wait);
+                if let Some(wish) = self.wishes.last().cloned() {
+                    self.wishes.push(wish);
+                }
+                body.extend(self.effect());
+                body.push(Statement::Count(ROUNDS, 2));
+                let twice = Statement::If(Test::Is(ROUNDS, 0), vec![Statement::Break(1)], vec![]);
+                body.push(twice);
+                vec![Statement::Loop(body)]
+            }
+            Form::SeqLock => {
+                let (sequence, data) = (Value::Is(0), Value::Is(1));
+                let unchanged =
+                    Statement::If(Test::IsNot(FOUND, 1), vec![Statement::Break(1)], vec![]);
+                let body = vec![
+                    self.into(FOUND, Op::Load(sequence)),
+                    self.into(OTHER, Op::Load(data)),
+                    self.into(ROUNDS, Op::Load(sequence)),
+                    Statement::If(Test::Same(FOUND, ROUNDS), vec![unchanged], vec![]),
+                    self.mark(),
+                ];
+                let writes = vec![
+                    self.make_one(Op::Store(sequence, Value::Is(1))),
+                    self.make_one(Op::Store(data, Value::Is(1))),
+                    self.make_one(Op::Store(sequence, Value::Is(2))),
+                ];
+                self.wish(writes);
+                vec![Statement::Loop(body)]
+            }
+            Form::Counter | Form::CounterOnHeap => {
                 let looking = self.look();
                 let rounds = self.rng.pick(&[2, 3, 4, 5]);
                 let rest = vec![Statement::Count(ROUNDS, rounds), self.mark()];

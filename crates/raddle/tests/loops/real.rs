@@ -1,7 +1,7 @@
 //! The same programs, as Rust code that uses `raddle`.
 
 use std::cell::{Cell, RefCell};
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Deref, DerefMut};
 use std::sync::{Arc as StdArc, Mutex as StdMutex};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -271,13 +271,17 @@ pub(crate) fn run(program: &Program, log: &SharedLog) {
     for (index, ends) in ends.enumerate() {
         let (world, body) = (world.clone(), program.threads[index + 1].clone());
         let theirs = world.clone();
-        let child =
-            thread::spawn(move || Runner::new(index + 1, &theirs, ends, &[]).run_all(&body));
+        let registers = Registers::new(program.heap);
+        let child = thread::spawn(move || {
+            Runner::new(index + 1, &theirs, ends, registers).run_all(&body);
+        });
         // There is no step in between.
         world.threads.lock().unwrap().push(child.thread().clone());
         children.push(child);
     }
-    Runner::new(0, &world, mine, &children).run_all(&program.threads[0]);
+    let mut runner = Runner::new(0, &world, mine, Registers::new(program.heap));
+    runner.children = &children;
+    runner.run_all(&program.threads[0]);
     for child in children {
         child.join().unwrap();
     }
@@ -287,6 +291,41 @@ pub(crate) fn run(program: &Program, log: &SharedLog) {
     log.lock().unwrap().objects = Some(objects);
 }
 
+/// The registers of a thread, where a look at its stack sees them, or not.
+enum Registers {
+    OnStack([i64; REGISTERS]),
+    OnHeap(Box<[i64; REGISTERS]>),
+}
+
+impl Registers {
+    fn new(heap: bool) -> Self {
+        match heap {
+            false => Self::OnStack([0; _]),
+            true => Self::OnHeap(Box::new([0; _])),
+        }
+    }
+}
+
+impl Deref for Registers {
+    type Target = [i64; REGISTERS];
+
+    fn deref(&self) -> &Self::Target {
+        match self {
+            Self::OnStack(registers) => registers,
+            Self::OnHeap(registers) => registers,
+        }
+    }
+}
+
+impl DerefMut for Registers {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        match self {
+            Self::OnStack(registers) => registers,
+            Self::OnHeap(registers) => registers,
+        }
+    }
+}
+
 const SOON: Duration = Duration::from_millis(1);
 
 /// A thread. What it still has goes away in this order.
@@ -294,7 +333,7 @@ struct Runner<'a> {
     me: usize,
     world: &'a World,
     children: &'a [JoinHandle<()>],
-    registers: [i64; REGISTERS],
+    registers: Registers,
     mutexes: [Option<AnyGuard<'a>>; OBJECTS],
     locks: [Option<RwGuard<'a>>; OBJECTS],
     ends: Ends,
@@ -304,12 +343,12 @@ struct Runner<'a> {
 type Flow = ControlFlow<usize>;
 
 impl<'a> Runner<'a> {
-    fn new(me: usize, world: &'a World, ends: Ends, children: &'a [JoinHandle<()>]) -> Self {
+    fn new(me: usize, world: &'a World, ends: Ends, registers: Registers) -> Self {
         Self {
             me,
             world,
-            children,
-            registers: [0; REGISTERS],
+            children: &[],
+            registers,
             mutexes: Default::default(),
             locks: Default::default(),
             ends,
@@ -318,7 +357,7 @@ impl<'a> Runner<'a> {
 
     fn run_all(mut self, body: &[Statement]) {
         let _ = self.run(body, None);
-        self.world.done(self.me, self.registers);
+        self.world.done(self.me, *self.registers);
     }
 
     fn run(&mut self, body: &[Statement], waker: Option<&Waker>) -> Flow {

@@ -41,6 +41,10 @@ fn smaller(program: &Program) -> Vec<Program> {
             ..program.clone()
         },
         Program {
+            heap: false,
+            ..program.clone()
+        },
+        Program {
             touched: false,
             ..program.clone()
         },

@@ -141,6 +141,8 @@ pub(crate) struct Program {
     pub(crate) spurious: u32,
     /// Whether the main thread uses all objects before it starts the others.
     pub(crate) touched: bool,
+    /// Whether threads have their registers on the heap, not on their stacks.
+    pub(crate) heap: bool,
 }
 
 /// What came of an execution.
@@ -319,8 +321,8 @@ impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "mutexes {:?}, spurious {}, touched {}",
-            self.mutexes, self.spurious, self.touched
+            "mutexes {:?}, spurious {}, touched {}, heap {}",
+            self.mutexes, self.spurious, self.touched, self.heap
         )?;
         for (thread, body) in self.threads.iter().enumerate() {
             writeln!(f, "thread {thread}:")?;
