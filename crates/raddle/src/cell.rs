@@ -29,7 +29,7 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-pub use std::cell::{BorrowError, BorrowMutError, OnceCell, Ref, RefCell, RefMut};
+pub use std::cell::{BorrowError, BorrowMutError, LazyCell, OnceCell, Ref, RefCell, RefMut};
 
 use crate::rt::{self, CellAccess, Home, Id, Phase, Place, here, home};
 

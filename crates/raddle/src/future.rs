@@ -1,6 +1,6 @@
 //! Futures: a way to run one.
 
-use std::future::Future;
+pub use std::future::{Future, IntoFuture, Pending, PollFn, Ready, pending, poll_fn, ready};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};

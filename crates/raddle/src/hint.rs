@@ -1,6 +1,8 @@
 //! As `std::hint`.
 
-pub use std::hint::{assert_unchecked, black_box, unreachable_unchecked};
+pub use std::hint::{
+    assert_unchecked, black_box, cold_path, select_unpredictable, unreachable_unchecked,
+};
 
 /// As [`thread::yield_now`](crate::thread::yield_now).
 #[track_caller]

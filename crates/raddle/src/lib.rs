@@ -3,7 +3,7 @@
 //! A test that starts threads sees one of the many orders in which their steps can come.
 //! [`check`] runs it again and again, each time in another order, until all have been seen that can
 //! make a difference. What the test uses instead of `std` for that is here, module for module:
-//! [`sync`], [`thread`], [`cell`], [`hint`], [`future`].
+//! [`sync`], [`thread`], [`cell`], [`hint`], [`future`], [`task`].
 //!
 //! ```
 //! use raddle::sync::Arc;
@@ -46,6 +46,7 @@ mod report_file;
 mod rt;
 mod source;
 pub mod sync;
+pub mod task;
 pub mod thread;
 
 pub use check::{Checker, Failed, Report, check};

@@ -30,6 +30,7 @@ mod story;
 mod teardown;
 mod thread;
 mod verdict;
+mod views;
 
 use std::cell::RefCell;
 
@@ -49,13 +50,14 @@ pub(crate) use state::{Misuse, Phase, Settings, State};
 pub(crate) use statics::{Home, home};
 pub(crate) use teardown::Left;
 pub(crate) use thread::Local;
+pub(crate) use views::View;
 
 /// Where an operation stands in the source.
 pub(crate) type Place = &'static std::panic::Location<'static>;
 
 /// The place that the caller of the caller stands at.
 #[track_caller]
-pub(crate) fn here() -> Place {
+pub(crate) const fn here() -> Place {
     std::panic::Location::caller()
 }
 

@@ -15,6 +15,7 @@ use super::panics::Panic;
 use super::spin::Loops;
 use super::statics::{self, Copies};
 use super::thread::{Announced, Body, Names, Thread};
+use super::views::Views;
 use super::{Place, here};
 
 /// As many steps as a small program makes: there is room for so many from the beginning.
@@ -68,6 +69,7 @@ pub(crate) struct State {
     pub(crate) copies: Copies,
     pub(crate) clocks: Clocks,
     pub(crate) counts: Counts,
+    pub(crate) views: Views,
     pub(crate) loops: Loops,
     /// What the current thread did to the location of the step that it has just made, after it.
     pub(crate) corrected: Option<(Location, u64)>,
@@ -149,6 +151,7 @@ impl State {
             copies: Copies::default(),
             clocks: Clocks::default(),
             counts: Counts::default(),
+            views: Views::default(),
             loops: Loops::default(),
             corrected: None,
             deeds: Deeds::new(MANY),
@@ -192,6 +195,7 @@ impl State {
         self.corrected = None;
         self.clocks.begin();
         self.counts.begin();
+        self.views = Views::default();
         self.loops.begin();
         self.prepare(ThreadId::MAIN);
         self.start(ThreadId::MAIN, self.origin, None);

@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::sync as std_sync;
 
 use super::Weak;
+use super::arc_contents::Duplicate;
 use crate::rt::operation::{Operation, Update, Width, count};
 use crate::rt::{self, Counted, Place, State, here};
 
@@ -13,14 +14,21 @@ use crate::rt::{self, Counted, Place, State, here};
 /// It is a failure if one is still alive at the end of an execution (see `Checker::leaks`). One that was made
 /// outside of a check behaves as that of the standard library.
 ///
-/// It does not turn into an `Arc<dyn Trait>` by itself, as only that of the standard library can; let that one do
-/// it first:
+/// It does not turn into an `Arc<dyn Trait>` or an `Arc<[T]>` by itself, as only that of the standard library can on stable Rust. A box
+/// does, and becomes an `Arc` of the one or the other library by [`From`]; what is an `Arc` already is turned by
+/// [`coerce`](Self::coerce). Nor can it be the type of `self`: where a method takes `self: Arc<Self>`, let it take `this: Arc<Self>`.
 ///
 /// ```
+/// use std::fmt::Display;
+/// use raddle::sync::Arc;
+///
 /// raddle::check(|| {
-///     let shown: std::sync::Arc<dyn std::fmt::Display + Send + Sync> = std::sync::Arc::new(5);
-///     let shown = raddle::sync::Arc::from_std(shown);
+///     let shown: Arc<dyn Display> = Arc::from(Box::new(5) as Box<dyn Display>);
 ///     assert_eq!(shown.to_string(), "5");
+///     let list: Arc<[u32]> = Arc::from([1, 2, 3]);
+///     assert_eq!(list.len(), 3);
+///     let text: Arc<str> = "abc".into();
+///     assert_eq!(&*text, "abc");
 /// });
 /// ```
 pub struct Arc<T: ?Sized> {
@@ -221,7 +229,7 @@ impl<T: ?Sized> Arc<T> {
         }
     }
 
-    fn into_parts(self) -> (std_sync::Arc<T>, Option<Counted>, Place) {
+    pub(super) fn into_parts(self) -> (std_sync::Arc<T>, Option<Counted>, Place) {
         let mut this = ManuallyDrop::new(self);
         // SAFETY: `this` is not used again.
         let inner = unsafe { ManuallyDrop::take(&mut this.inner) };
@@ -255,12 +263,12 @@ impl<T: ?Sized> Arc<T> {
     #[track_caller]
     pub fn make_mut(this: &mut Self) -> &mut T
     where
-        T: Clone,
+        T: Duplicate,
     {
         if Self::strong_count(this) != 1 {
-            *this = Self::new((**this).clone());
+            *this = Self::from_std((**this).duplicate());
         }
-        std_sync::Arc::make_mut(&mut this.inner)
+        T::only(&mut this.inner)
     }
 
     /// A weak reference.

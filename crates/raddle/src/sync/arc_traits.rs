@@ -6,6 +6,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 use std::sync as std_sync;
+use std::task::{Wake, Waker};
 
 use super::Arc;
 
@@ -50,6 +51,26 @@ where
 impl<T> FromIterator<T> for Arc<[T]> {
     fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
         Self::from_std(items.into_iter().collect())
+    }
+}
+
+/// A waker that holds a reference, so that it is counted.
+struct Held<W>(Arc<W>);
+
+impl<W: Wake + Send + Sync> Wake for Held<W> {
+    fn wake(self: std_sync::Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &std_sync::Arc<Self>) {
+        W::wake_by_ref(&self.0.inner);
+    }
+}
+
+/// [`Wake`] itself is written for the `Arc` of the standard library, since only that can be the type of `self`.
+impl<W: Wake + Send + Sync + 'static> From<Arc<W>> for Waker {
+    fn from(arc: Arc<W>) -> Self {
+        Self::from(std_sync::Arc::new(Held(arc)))
     }
 }
 

@@ -3,7 +3,7 @@
 //! They are run as sequentially consistent. The orderings that are asked for decide what they
 //! synchronise: see [`cell`](crate::cell).
 
-use std::cell::UnsafeCell;
+use std::cell::{Cell, UnsafeCell};
 use std::fmt;
 use std::panic::RefUnwindSafe;
 
@@ -13,7 +13,7 @@ use raddle_outcome::Kind as Assumed;
 use raddle_schedule::Location;
 
 use crate::rt::operation::{Operation, Reason, Update, Width};
-use crate::rt::{self, Home, Id, Kind, Misuse, Place, State, here, home};
+use crate::rt::{self, Home, Id, Kind, Misuse, Place, State, View, here, home};
 
 /// A fence: as `std::sync::atomic::fence`. It is no step, since all atomics are sequentially
 /// consistent; it orders accesses to [cells](crate::cell).
@@ -32,6 +32,26 @@ pub fn fence(order: Ordering) {
         state.clocks.fence(current, order);
     });
 }
+
+/// As [`hint::spin_loop`](crate::hint::spin_loop).
+#[deprecated(note = "as in `std`: use `hint::spin_loop` instead")]
+#[track_caller]
+pub fn spin_loop_hint() {
+    crate::hint::spin_loop();
+}
+
+/// As its namesake in `std::sync::atomic`.
+#[deprecated(note = "as in `std`: the `new` function is preferred")]
+#[allow(clippy::declare_interior_mutable_const)]
+pub const ATOMIC_BOOL_INIT: AtomicBool = AtomicBool::new(false);
+/// As its namesake in `std::sync::atomic`.
+#[deprecated(note = "as in `std`: the `new` function is preferred")]
+#[allow(clippy::declare_interior_mutable_const)]
+pub const ATOMIC_ISIZE_INIT: AtomicIsize = AtomicIsize::new(0);
+/// As its namesake in `std::sync::atomic`.
+#[deprecated(note = "as in `std`: the `new` function is preferred")]
+#[allow(clippy::declare_interior_mutable_const)]
+pub const ATOMIC_USIZE_INIT: AtomicUsize = AtomicUsize::new(0);
 
 /// What all atomics have in common: 64 bits that the runtime keeps.
 struct Word<'a> {
@@ -165,6 +185,9 @@ macro_rules! common {
         unsafe impl$(<$parameter>)? Send for $name$(<$parameter>)? {}
         impl$(<$parameter>)? RefUnwindSafe for $name$(<$parameter>)? {}
 
+        // SAFETY: it has no destructor.
+        unsafe impl$(<$parameter>)? View for $name$(<$parameter>)? {}
+
         // SAFETY: it consists of plain values.
         unsafe impl$(<$parameter>)? Home for $name$(<$parameter>)? {
             fn id(&self) -> &Id {
@@ -178,6 +201,55 @@ macro_rules! common {
                 Self {
                     id: Id::new(),
                     value: UnsafeCell::new(value),
+                    memory: Cell::new(std::ptr::null_mut()),
+                }
+            }
+
+            /// An atomic that stands for this memory. What is stored in it is also written to the memory.
+            ///
+            /// All references to the same memory are one atomic. If the memory was changed by other means since the last
+            /// call, it is a new one. Unlike its namesake in `std`, it is no constant function.
+            ///
+            /// # Safety
+            ///
+            /// As in `std`: the memory must be valid for `'a`, and may not be accessed by other means at the same time.
+            #[must_use]
+            #[track_caller]
+            pub unsafe fn from_ptr<'a>(pointer: *mut $type) -> &'a Self {
+                // SAFETY: the caller promises that the memory is valid, and that nobody writes it by other means.
+                let now = unsafe { *pointer };
+                let make = || {
+                    let atomic = Self::new(now);
+                    atomic.memory.set(pointer);
+                    atomic
+                };
+                let name = stringify!($name);
+                let view = rt::with(|state| {
+                    state.view(pointer.addr(), name, make, |state, view: &Self| {
+                        let known = state.peek(&view.id);
+                        // SAFETY: it is written by who has it exclusively only.
+                        let value = known.unwrap_or_else(|| $bits(unsafe { *view.value.get() }));
+                        value == $bits(now)
+                    })
+                });
+                // SAFETY: views are kept until the execution is over, and so is all code that has the reference.
+                unsafe { &*view }
+            }
+
+            #[track_caller]
+            fn change(&self, update: Update, operand: u64, order: Ordering) -> $type {
+                let old = self.word().update(update, operand, order);
+                self.write_through($value(update.apply(old, operand)));
+                $value(old)
+            }
+
+            /// Writes a value to the memory that this stands for, if it does.
+            fn write_through(&self, value: $type) {
+                let memory = self.memory.get();
+                if !memory.is_null() {
+                    // SAFETY: who called `from_ptr` has promised that the memory is valid. No other thread runs between
+                    // the step that has changed the atomic and this.
+                    unsafe { *memory = value };
                 }
             }
 
@@ -200,12 +272,13 @@ macro_rules! common {
             #[track_caller]
             pub fn store(&self, value: $type, order: Ordering) {
                 self.word().store($bits(value), order);
+                self.write_through(value);
             }
 
             /// Writes it, and returns what was there.
             #[track_caller]
             pub fn swap(&self, value: $type, order: Ordering) -> $type {
-                $value(self.word().update(Update::Swap, $bits(value), order))
+                self.change(Update::Swap, $bits(value), order)
             }
 
             /// Writes it if it has the value `current`.
@@ -223,6 +296,7 @@ macro_rules! common {
             ) -> Result<$type, $type> {
                 self.word()
                     .compare_exchange($bits(current), $bits(new), success, failure)
+                    .inspect(|_| self.write_through(new))
                     .map($value)
                     .map_err($value)
             }
@@ -242,6 +316,7 @@ macro_rules! common {
             ) -> Result<$type, $type> {
                 self.word()
                     .compare_exchange_weak($bits(current), $bits(new), success, failure)
+                    .inspect(|_| self.write_through(new))
                     .map($value)
                     .map_err($value)
             }
@@ -256,11 +331,26 @@ macro_rules! common {
                 &self,
                 set_order: Ordering,
                 fetch_order: Ordering,
-                mut f: F,
+                f: F,
             ) -> Result<$type, $type>
             where
                 F: FnMut($type) -> Option<$type>,
             {
+                self.try_update(set_order, fetch_order, f)
+            }
+
+            /// Changes it by a function, again and again until nobody comes in between. Returns what was there.
+            ///
+            /// # Errors
+            ///
+            /// If the function returns `None`.
+            #[track_caller]
+            pub fn try_update(
+                &self,
+                set_order: Ordering,
+                fetch_order: Ordering,
+                mut f: impl FnMut($type) -> Option<$type>,
+            ) -> Result<$type, $type> {
                 let mut current = self.load(fetch_order);
                 while let Some(new) = f(current) {
                     match self.compare_exchange_weak(current, new, set_order, fetch_order) {
@@ -269,6 +359,38 @@ macro_rules! common {
                     }
                 }
                 Err(current)
+            }
+
+            /// Changes it by a function, again and again until nobody comes in between. Returns what was there.
+            #[track_caller]
+            pub fn update(
+                &self,
+                set_order: Ordering,
+                fetch_order: Ordering,
+                mut f: impl FnMut($type) -> $type,
+            ) -> $type {
+                let mut current = self.load(fetch_order);
+                loop {
+                    let new = f(current);
+                    match self.compare_exchange_weak(current, new, set_order, fetch_order) {
+                        Ok(old) => return old,
+                        Err(now) => current = now,
+                    }
+                }
+            }
+
+            /// Writes it if it has the value `current`. Returns what was there.
+            #[deprecated(note = "as in `std`: use `compare_exchange` or `compare_exchange_weak` instead")]
+            #[track_caller]
+            pub fn compare_and_swap(&self, current: $type, new: $type, order: Ordering) -> $type {
+                let failure = match order {
+                    Ordering::Release => Ordering::Relaxed,
+                    Ordering::AcqRel => Ordering::Acquire,
+                    order => order,
+                };
+                match self.compare_exchange(current, new, order, failure) {
+                    Ok(old) | Err(old) => old,
+                }
             }
 
             /// The value: nobody else has it.
@@ -312,7 +434,7 @@ macro_rules! fetch {
             $(#[$attribute])*
             #[track_caller]
             pub fn $method(&self, value: $type, order: Ordering) -> $type {
-                $value(self.word().update($update, $bits(value), order))
+                self.change($update, $bits(value), order)
             }
         )*
     };
@@ -324,6 +446,8 @@ macro_rules! integer {
         pub struct $name {
             id: Id,
             value: UnsafeCell<$type>,
+    /// The memory that it stands for, if it was made by `from_ptr`.
+    memory: Cell<*mut $type>,
         }
 
         common!(
@@ -386,6 +510,8 @@ integers! {
 pub struct AtomicBool {
     id: Id,
     value: UnsafeCell<bool>,
+    /// The memory that it stands for, if it was made by `from_ptr`.
+    memory: Cell<*mut bool>,
 }
 
 common!(AtomicBool, bool, u64::from, |bits: u64| bits != 0);
@@ -417,9 +543,13 @@ impl Default for AtomicBool {
 }
 
 /// As `std::sync::atomic::AtomicPtr`.
+// Views of the same memory may differ in what is pointed to.
+#[repr(C)]
 pub struct AtomicPtr<T> {
     id: Id,
     value: UnsafeCell<*mut T>,
+    /// The memory that it stands for, if it was made by `from_ptr`.
+    memory: Cell<*mut *mut T>,
 }
 
 common!(
@@ -428,6 +558,44 @@ common!(
     |pointer: *mut T| pointer.expose_provenance() as u64,
     |bits: u64| std::ptr::with_exposed_provenance_mut::<T>(bits as usize)
 );
+
+/// By how much to change an address to move a pointer by a number of values.
+fn bytes_of<T>(values: usize) -> usize {
+    values.wrapping_mul(size_of::<T>())
+}
+
+macro_rules! fetch_pointer {
+    ($($(#[$attribute:meta])* $method:ident: $update:expr, $operand:expr;)*) => {
+        $(
+            $(#[$attribute])*
+            #[track_caller]
+            pub fn $method(&self, value: usize, order: Ordering) -> *mut T {
+                self.change($update, $operand(value) as u64, order)
+            }
+        )*
+    };
+}
+
+impl<T> AtomicPtr<T> {
+    const WIDTH: Width = Width(usize::BITS as u8);
+
+    fetch_pointer! {
+        /// Moves the pointer forward by this many values, and returns what was there.
+        fetch_ptr_add: Update::Add(Self::WIDTH), bytes_of::<T>;
+        /// Moves the pointer back by this many values, and returns what was there.
+        fetch_ptr_sub: Update::Sub(Self::WIDTH), bytes_of::<T>;
+        /// Moves the pointer forward by this many bytes, and returns what was there.
+        fetch_byte_add: Update::Add(Self::WIDTH), bytes_of::<u8>;
+        /// Moves the pointer back by this many bytes, and returns what was there.
+        fetch_byte_sub: Update::Sub(Self::WIDTH), bytes_of::<u8>;
+        /// Sets bits of the address, and returns what was there.
+        fetch_or: Update::Or, bytes_of::<u8>;
+        /// Keeps the bits of the address that are set in both, and returns what was there.
+        fetch_and: Update::And, bytes_of::<u8>;
+        /// Turns bits of the address over, and returns what was there.
+        fetch_xor: Update::Xor, bytes_of::<u8>;
+    }
+}
 
 impl<T> Default for AtomicPtr<T> {
     fn default() -> Self {

@@ -134,6 +134,27 @@ impl Condvar {
         }
     }
 
+    /// As [`wait_timeout`](Self::wait_timeout). Returns whether the time did not pass.
+    ///
+    /// # Errors
+    ///
+    /// If a thread panicked while it held the mutex.
+    #[deprecated(note = "as in `std`: replaced by `Condvar::wait_timeout`")]
+    #[track_caller]
+    pub fn wait_timeout_ms<'a, T: ?Sized>(
+        &self,
+        guard: MutexGuard<'a, T>,
+        ms: u32,
+    ) -> LockResult<(MutexGuard<'a, T>, bool)> {
+        match self.wait_timeout(guard, Duration::from_millis(ms.into())) {
+            Ok((guard, result)) => Ok((guard, !result.timed_out())),
+            Err(poisoned) => {
+                let (guard, result) = poisoned.into_inner();
+                Err(PoisonError::new((guard, !result.timed_out())))
+            }
+        }
+    }
+
     /// As [`wait_while`](Self::wait_while), but the time may pass first.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::fmt;
-use std::ops::Deref;
+use std::ops::{Deref, DerefMut};
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
 use super::OnceLock;
@@ -66,6 +66,44 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
             }
         });
         this.value.value_that_is_set()
+    }
+}
+
+impl<T, F: FnOnce() -> T> LazyLock<T, F> {
+    /// Makes the value, unless it is there. Nobody else has it.
+    ///
+    /// # Panics
+    ///
+    /// If making it panicked before.
+    #[track_caller]
+    pub fn force_mut(this: &mut Self) -> &mut T {
+        Self::force(this);
+        this.value.get_mut().expect("the value was just made")
+    }
+}
+
+impl<T, F> LazyLock<T, F> {
+    /// The value, if it was made.
+    #[must_use]
+    #[track_caller]
+    pub fn get(this: &Self) -> Option<&T> {
+        let this = home(this);
+        this.begun
+            .is_completed()
+            .then(|| this.value.value_that_is_set())
+    }
+
+    /// The value, if it was made. Nobody else has it.
+    #[must_use]
+    pub fn get_mut(this: &mut Self) -> Option<&mut T> {
+        this.value.get_mut()
+    }
+}
+
+impl<T, F: FnOnce() -> T> DerefMut for LazyLock<T, F> {
+    #[track_caller]
+    fn deref_mut(&mut self) -> &mut T {
+        Self::force_mut(self)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Synchronisation: as `std::sync`.
 
 mod arc;
+mod arc_contents;
 mod arc_traits;
 pub mod atomic;
 mod barrier;
@@ -18,6 +19,8 @@ pub use barrier::{Barrier, BarrierWaitResult};
 pub use condvar::{Condvar, WaitTimeoutResult};
 pub use lazy::LazyLock;
 pub use mutex::{Mutex, MutexGuard};
+#[allow(deprecated)]
+pub use once::ONCE_INIT;
 pub use once::{Once, OnceLock, OnceState};
 pub use rwlock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 pub use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};

@@ -203,6 +203,9 @@ pub struct MutexGuard<'a, T: ?Sized> {
 // SAFETY: it gives out shared references to the data only.
 unsafe impl<T: ?Sized + Sync> Sync for MutexGuard<'_, T> {}
 
+impl<T: ?Sized> UnwindSafe for MutexGuard<'_, T> {}
+impl<T: ?Sized> RefUnwindSafe for MutexGuard<'_, T> {}
+
 impl<'a, T: ?Sized> MutexGuard<'a, T> {
     /// The mutex, which stays locked: for condition variables.
     pub(super) fn keep(self) -> (&'a Mutex<T>, bool) {

@@ -160,9 +160,15 @@ impl Once {
 
     /// Whether it is done, without a step.
     pub(super) fn peek(&self) -> bool {
-        rt::try_current().is_some() && rt::with(|state| state.peek(&self.id)) == Some(once::DONE)
+        let known = rt::try_current().and_then(|_| rt::with(|state| state.peek(&self.id)));
+        known.unwrap_or(self.initial.get()) == once::DONE
     }
 }
+
+/// As `std::sync::ONCE_INIT`.
+#[deprecated(note = "as in `std`: the `Once::new()` function is preferred")]
+#[allow(clippy::declare_interior_mutable_const)]
+pub const ONCE_INIT: Once = Once::new();
 
 impl Default for Once {
     fn default() -> Self {

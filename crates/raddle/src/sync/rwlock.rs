@@ -336,6 +336,9 @@ impl<T: ?Sized> Drop for RwLockWriteGuard<'_, T> {
 macro_rules! shown {
     ($($guard:ident)*) => {
         $(
+            impl<T: ?Sized> UnwindSafe for $guard<'_, T> {}
+            impl<T: ?Sized> RefUnwindSafe for $guard<'_, T> {}
+
             impl<T: ?Sized + fmt::Debug> fmt::Debug for $guard<'_, T> {
                 fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                     (**self).fmt(f)

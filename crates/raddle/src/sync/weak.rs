@@ -20,7 +20,7 @@ impl<T> Weak<T> {
     /// A reference to nothing.
     #[must_use]
     #[track_caller]
-    pub fn new() -> Self {
+    pub const fn new() -> Self {
         Self {
             inner: ManuallyDrop::new(std_sync::Weak::new()),
             counted: None,
@@ -49,6 +49,44 @@ impl<T: ?Sized> Weak<T> {
             counted: self.counted,
             made: self.made,
         })
+    }
+
+    /// Where the value is, or was.
+    #[must_use]
+    pub fn as_ptr(&self) -> *const T {
+        self.inner.as_ptr()
+    }
+
+    /// Turns it into a pointer.
+    #[must_use]
+    pub fn into_raw(self) -> *const T {
+        let mut this = ManuallyDrop::new(self);
+        // SAFETY: `this` is not used again.
+        let pointer = unsafe { ManuallyDrop::take(&mut this.inner) }.into_raw();
+        if let Some(counted) = this.counted
+            && rt::try_current().is_some()
+        {
+            rt::with(|state| state.remember_raw(pointer.cast::<()>().addr(), counted));
+        }
+        pointer
+    }
+
+    /// Turns a pointer back.
+    ///
+    /// # Safety
+    ///
+    /// It must come from [`into_raw`](Self::into_raw), which it undoes.
+    #[must_use]
+    #[track_caller]
+    pub unsafe fn from_raw(pointer: *const T) -> Self {
+        let address = pointer.cast::<()>().addr();
+        let counted = rt::try_current().and_then(|_| rt::with(|state| state.recall_raw(address)));
+        Self {
+            // SAFETY: the caller promises it.
+            inner: ManuallyDrop::new(unsafe { std_sync::Weak::from_raw(pointer) }),
+            counted,
+            made: here(),
+        }
     }
 
     /// How many references there are that keep the value.

@@ -18,6 +18,8 @@ pub(crate) use local::drop_locals;
 pub use local::{AccessError, LocalKey};
 pub(crate) use park::{in_time, spin_at, timed_out_late, times_out, wakes_for_no_reason};
 pub use park::{park, park_timeout, sleep, yield_now};
+#[allow(deprecated)]
+pub use park::{park_timeout_ms, sleep_ms};
 pub use scope::{Scope, ScopedJoinHandle, scope};
 #[doc(hidden)]
 pub use spawn::main_has_ended;

@@ -129,6 +129,20 @@ pub fn sleep(_duration: Duration) {
     spin_at(here());
 }
 
+/// As [`sleep`].
+#[deprecated(note = "as in `std`: replaced by `thread::sleep`")]
+#[track_caller]
+pub fn sleep_ms(_ms: u32) {
+    spin_at(here());
+}
+
+/// As [`park_timeout`].
+#[deprecated(note = "as in `std`: replaced by `thread::park_timeout`")]
+#[track_caller]
+pub fn park_timeout_ms(ms: u32) {
+    park_timeout(Duration::from_millis(ms.into()));
+}
+
 pub(crate) fn spin_at(place: Place) {
     if rt::with(|state| state.spin(place)) {
         rt::perform_at(place, |_| Ok(Operation::Resume));

@@ -207,4 +207,23 @@ impl Builder {
         // SAFETY: nothing is borrowed.
         Ok(JoinHandle(unsafe { Child::start(self, f) }))
     }
+
+    /// Starts the thread, which may borrow what it likes.
+    ///
+    /// # Errors
+    ///
+    /// Never.
+    ///
+    /// # Safety
+    ///
+    /// As in `std`: what the thread borrows must live until it was joined.
+    #[track_caller]
+    pub unsafe fn spawn_unchecked<F, T>(self, f: F) -> io::Result<JoinHandle<T>>
+    where
+        F: FnOnce() -> T + Send,
+        T: Send,
+    {
+        // SAFETY: the caller promises that everything lives long enough.
+        Ok(JoinHandle(unsafe { Child::start(self, f) }))
+    }
 }

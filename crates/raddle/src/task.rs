@@ -1,0 +1,3 @@
+//! As `std::task`.
+
+pub use std::task::{Context, Poll, RawWaker, RawWakerVTable, Wake, Waker, ready};
