@@ -66,6 +66,9 @@ pub struct Report {
     pub exhausted: bool,
     /// All schedules with at most this many preemptions were covered, if not all were.
     pub bound: Option<u32>,
+    /// How many of the executions do not count, because what they [assume](crate::assume) does not hold. If that are
+    /// all, nothing was checked, and the check is not complete.
+    pub cut: u64,
     /// How many happens-before classes the executions belong to, if
     /// [`count_classes`](Checker::count_classes) asks for it.
     pub classes: Option<u64>,
@@ -81,9 +84,16 @@ impl Report {
             complete: explored.explored.is_complete(),
             exhausted: explored.explored.is_exhausted(),
             bound: explored.explored.bound(),
+            cut: explored.cut,
             classes: explored.classes,
             assumptions: explored.explored.into_assumptions(),
         }
+    }
+
+    /// Whether nothing was checked: no execution counts, because what they [assume](crate::assume) holds in none.
+    #[must_use]
+    pub fn is_vacuous(&self) -> bool {
+        self.executions > 0 && self.cut == self.executions
     }
 }
 
@@ -202,6 +212,35 @@ impl Checker {
         self
     }
 
+    /// Whether to go on after a failure. The check then makes all other executions too; [`Failed::found`] has all failures that differ, each
+    /// with a schedule. In an execution that fails, the thread that has failed stops, and the others go on.
+    ///
+    /// ```
+    /// use raddle::sync::Arc;
+    /// use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
+    ///
+    /// let failed = raddle::Checker::new().keep_going(true).run(|| {
+    ///     let number = Arc::new(AtomicU32::new(0));
+    ///     let other = number.clone();
+    ///     raddle::thread::spawn(move || {
+    ///         other.store(1, SeqCst);
+    ///         other.store(2, SeqCst);
+    ///     });
+    ///     match number.load(SeqCst) {
+    ///         0 => {}
+    ///         1 => panic!("half done"),
+    ///         _ => panic!("too late"),
+    ///     }
+    /// });
+    /// let failed = failed.unwrap_err();
+    /// assert_eq!(failed.found.different.len(), 2);
+    /// assert_eq!((failed.executions, failed.found.executions), (3, 2));
+    /// ```
+    pub fn keep_going(mut self, on: bool) -> Self {
+        self.options.keep_going = on;
+        self
+    }
+
     /// What threads run on.
     pub fn backend(mut self, backend: Backend) -> Self {
         self.options.backend = backend;
@@ -294,8 +333,21 @@ impl Checker {
         let result = match explored.failure.clone() {
             None => Ok(Report::new(explored)),
             Some(failure) => Err(Failed {
-                text: print::failure(&program, &failure, explored.executions),
-                schedule: print::schedule(&program.schedule()),
+                text: print::failure(&program, &failure, explored.executions)
+                    + &print::found(&explored.found),
+                schedule: match explored.found.different.first() {
+                    Some(first) => print::schedule(&first.schedule),
+                    None => print::schedule(&program.schedule()),
+                },
+                found: Box::new(Findings {
+                    executions: explored.found.executions,
+                    different: explored
+                        .found
+                        .different
+                        .into_iter()
+                        .map(Found::from)
+                        .collect(),
+                }),
                 failure,
                 executions: explored.executions,
             }),
@@ -337,4 +389,38 @@ pub struct Failed {
     pub schedule: String,
     /// How many executions were made.
     pub executions: u64,
+    /// All failures, if it [goes on](Checker::keep_going) after the first.
+    pub found: Box<Findings>,
+}
+
+/// The failures of a check that [goes on](Checker::keep_going).
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Findings {
+    /// Those that differ, in the order in which they were found.
+    pub different: Vec<Found>,
+    /// How many executions failed.
+    pub executions: u64,
+}
+
+/// A failure of a check that [goes on](Checker::keep_going).
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Found {
+    /// What is wrong.
+    pub failure: Failure,
+    /// What runs it again, with [`Checker::replay`] and [`Checker::keep_going`].
+    pub schedule: String,
+    /// How many executions failed so.
+    pub executions: u64,
+}
+
+impl From<explore::Finding> for Found {
+    fn from(finding: explore::Finding) -> Self {
+        Self {
+            failure: finding.failure,
+            schedule: print::schedule(&finding.schedule),
+            executions: finding.executions,
+        }
+    }
 }

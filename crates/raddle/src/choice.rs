@@ -42,3 +42,36 @@ pub fn choose(range: Range<usize>) -> usize {
 pub fn any_bool() -> bool {
     choose(0..2) == 1
 }
+
+/// Leaves out executions: those in which the condition is `false` do not count.
+///
+/// The thread stops there. The execution does not fail if others wait for it, or if what was not joined has panicked, or if something is
+/// not dropped; other threads go on, and it is a failure if one of them fails by itself. All other
+/// executions are made. What threads own that have stopped, or that wait for them, stays in memory: no code may run that relies on an
+/// assumption that does not hold. A check with very many of them gives up, and says so.
+///
+/// [`Report::cut`](crate::Report::cut) says how many did not count; a check in which none does says so, and is not
+/// complete.
+///
+/// ```
+/// use raddle::sync::Arc;
+/// use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
+///
+/// let report = raddle::Checker::new().check(|| {
+///     let number = Arc::new(AtomicU32::new(0));
+///     let other = number.clone();
+///     let child = raddle::thread::spawn(move || other.store(2, SeqCst));
+///     let seen = number.load(SeqCst);
+///     raddle::assume(seen > 0);
+///     assert_eq!(10 / seen, 5);
+///     child.join().unwrap();
+/// });
+/// assert!(report.complete);
+/// assert_eq!((report.executions, report.cut), (2, 1));
+/// ```
+#[track_caller]
+pub fn assume(condition: bool) {
+    if !condition {
+        rt::perform(|_| Ok(Operation::Stop));
+    }
+}

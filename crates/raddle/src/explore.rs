@@ -42,10 +42,63 @@ const MOST_STEPS_AGAIN: usize = 200_000;
 pub(crate) struct Explored {
     pub(crate) executions: u64,
     pub(crate) failure: Option<Failure>,
+    /// All failures, if it goes on after the first.
+    pub(crate) found: Found,
+    /// How many executions did not count, because an assumption did not hold.
+    pub(crate) cut: u64,
     /// What was covered, if nothing failed, and what that rests on.
     pub(crate) explored: raddle_outcome::Explored<Place>,
     /// The classes that were seen, if they are counted.
     pub(crate) classes: Option<u64>,
+}
+
+/// The failures that were found by going on after the first.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Found {
+    /// Those that differ, in the order in which they were found.
+    pub(crate) different: Vec<Finding>,
+    /// How many executions failed.
+    pub(crate) executions: u64,
+}
+
+/// A failure that was found.
+#[derive(Clone, Debug)]
+pub(crate) struct Finding {
+    pub(crate) failure: Failure,
+    /// The moves that lead to it.
+    pub(crate) schedule: Vec<Move>,
+    /// How many executions failed so.
+    pub(crate) executions: u64,
+}
+
+impl Found {
+    /// An execution has failed.
+    fn add(&mut self, failures: Vec<(Failure, usize)>, schedule: &[Move]) {
+        self.executions += 1;
+        for (failure, steps) in failures {
+            let known = |found: &&mut Finding| found.failure == failure;
+            match self.different.iter_mut().find(known) {
+                Some(known) => known.executions += 1,
+                None => self.different.push(Finding {
+                    failure,
+                    schedule: schedule[..steps.min(schedule.len())].to_vec(),
+                    executions: 1,
+                }),
+            }
+        }
+    }
+
+    /// Adds what another exploration of the same program has found.
+    fn join(&mut self, other: Self) {
+        self.executions += other.executions;
+        for finding in other.different {
+            let known = |found: &&mut Finding| found.failure == finding.failure;
+            match self.different.iter_mut().find(known) {
+                Some(known) => known.executions += finding.executions,
+                None => self.different.push(finding),
+            }
+        }
+    }
 }
 
 /// Runs a program by the schedules that the explorer of the options chooses, until one fails.
@@ -74,12 +127,15 @@ pub(crate) fn explore(program: &mut Program, options: &Options) -> Result<Explor
             return Err(format!("there is no explorer `{other}`; there are {NAMES}"));
         }
     };
-    Ok(run.repeat_some(explored))
+    let explored = run.repeat_some(explored);
+    Ok(run.told(explored))
 }
 
 /// Runs a program by one schedule; where that ends, each thread moves as long as it can.
 pub(crate) fn replay(program: &mut Program, schedule: Vec<Move>, options: &Options) -> Explored {
-    Run::new(program, options).again(schedule)
+    let mut run = Run::new(program, options);
+    let explored = run.again(schedule);
+    run.told(explored)
 }
 
 /// What ends one exploration, beside what ends all.
@@ -106,6 +162,10 @@ struct Run<'a> {
     executions: u64,
     /// Some of those of the last one.
     sample: Sample,
+    /// Those of them that did not count.
+    cut: u64,
+    /// What was found, if it goes on after a failure.
+    found: Found,
 }
 
 impl<'a> Run<'a> {
@@ -120,6 +180,8 @@ impl<'a> Run<'a> {
             progress: Progress::new(),
             executions: 0,
             sample: Sample::default(),
+            cut: 0,
+            found: Found::default(),
         }
     }
 
@@ -199,6 +261,22 @@ impl<'a> Run<'a> {
         explored
     }
 
+    /// The same, with what was found by going on after failures. The program has then made the first execution that failed.
+    fn told(&mut self, mut explored: Explored) -> Explored {
+        let found = std::mem::take(&mut self.found);
+        if let (Some(first), None) = (found.different.first(), &explored.failure) {
+            let (executions, cut) = (self.executions, self.cut);
+            self.again(first.schedule.clone());
+            (self.executions, self.cut) = (executions, cut);
+            explored.failure = Some(first.failure.clone());
+        }
+        if explored.cut > 0 && explored.cut == explored.executions {
+            explored.explored.assume(Kind::Vacuous);
+        }
+        explored.found = found;
+        explored
+    }
+
     /// Runs one schedule.
     fn again(&mut self, schedule: Vec<Move>) -> Explored {
         self.program.replays(schedule.len());
@@ -239,6 +317,8 @@ impl<'a> Run<'a> {
                 progress: &mut self.progress,
                 executions: 0,
                 attempts: 0,
+                cut: 0,
+                found: Found::default(),
                 classes: self.options.count_classes.then(Default::default),
                 failure: None,
                 explored: raddle_outcome::Explored::default(),
@@ -273,9 +353,13 @@ impl<'a> Run<'a> {
             }
             self.executions += all.executions;
             self.sample = all.sample;
+            self.cut += all.cut;
+            self.found.join(all.found);
             let mut explored = Explored {
                 executions: self.executions,
+                cut: self.cut,
                 failure: None,
+                found: Found::default(),
                 explored: all.explored,
                 classes: all.classes.map(|classes| classes.len() as u64),
             };
@@ -308,6 +392,8 @@ struct All<'a> {
     executions: u64,
     /// The same, with those that turned out to be infeasible.
     attempts: u64,
+    cut: u64,
+    found: Found,
     classes: Option<std::collections::HashSet<ClassHash>>,
     /// The first failure, and its schedule.
     failure: Option<(Failure, Vec<Move>)>,
@@ -409,13 +495,22 @@ impl Visitor<Program> for Watch<'_, '_> {
         }
         all.attempts += 1;
         all.executions += u64::from(!is_infeasible);
+        if let (None, Some(place)) = (&failure, program.is_cut_at()) {
+            all.cut += 1;
+            all.explored.assume(Kind::Assume.at(place));
+        }
         if let (Some(classes), Some(class), false) = (&mut all.classes, class, is_infeasible) {
             classes.insert(class);
         }
         if failure.is_none() && !learned {
             all.sample.add(program, self.options.reruns as usize);
         }
-        if let Some(failure) = failure {
+        if failure.is_some() && self.options.keep_going {
+            all.found.add(program.failures(), &program.schedule());
+        }
+        if let Some(failure) = failure
+            && !self.options.keep_going
+        {
             all.failure = Some((failure, program.schedule()));
             ControlFlow::Break(())
         } else if learned {

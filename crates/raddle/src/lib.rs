@@ -49,8 +49,8 @@ pub mod sync;
 pub mod task;
 pub mod thread;
 
-pub use check::{Checker, Failed, Report, check};
-pub use choice::{any_bool, choose};
+pub use check::{Checker, Failed, Findings, Found, Report, check};
+pub use choice::{any_bool, assume, choose};
 pub use options::Options;
 pub use raddle_outcome::{Assumption, Assumptions, Kind as Assumed};
 pub use rt::{Backend, Failure, FailureKind, Program, Remark};

@@ -45,6 +45,8 @@ pub struct Options {
     pub weak_failures: bool,
     /// Whether it is a failure if an `Arc` is never dropped.
     pub leaks: bool,
+    /// Whether to go on after a failure.
+    pub keep_going: bool,
     /// What threads run on.
     pub backend: Backend,
     /// How large the stacks of threads are, in bytes.
@@ -71,6 +73,7 @@ impl Default for Options {
             spurious_wakeups: 1,
             weak_failures: false,
             leaks: true,
+            keep_going: false,
             backend: Backend::Coroutines,
             stack_size: 256 * 1024,
         }
@@ -109,6 +112,7 @@ impl Options {
         flag(get("RADDLE_TIMEOUTS"), &mut self.timeouts)?;
         flag(get("RADDLE_WEAK_FAILURES"), &mut self.weak_failures)?;
         flag(get("RADDLE_LEAKS"), &mut self.leaks)?;
+        flag(get("RADDLE_KEEP_GOING"), &mut self.keep_going)?;
         if let Some((_, value)) = get("RADDLE_EXPLORER") {
             self.explorer = Some(value);
         }
@@ -140,6 +144,7 @@ impl Options {
             spurious_wakeups: self.spurious_wakeups,
             weak_failures: self.weak_failures,
             leaks: self.leaks,
+            keep_going: self.keep_going,
             replayed: 0,
         }
     }

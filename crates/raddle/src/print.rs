@@ -6,6 +6,7 @@ use raddle_outcome::{Assumptions, Kind};
 use raddle_report::lanes;
 use raddle_schedule::{Move, ThreadId};
 
+use crate::explore::Found;
 use crate::rt::{Failure, Place, Program};
 
 /// What to say of the execution that a program has just made.
@@ -30,6 +31,31 @@ pub(crate) fn failure(program: &Program, failure: &Failure, executions: u64) -> 
         "\nfound in execution {executions}; to run it again: RADDLE_REPLAY={}",
         schedule(&moves)
     );
+    text
+}
+
+/// What to say of all failures of a check that went on after the first, beside that.
+pub(crate) fn found(found: &Found) -> String {
+    let mut text = String::new();
+    if found.different.is_empty() {
+        return text;
+    }
+    let count = found.different.len();
+    let failures = if count == 1 { "failure" } else { "failures" };
+    let _ = write!(
+        text,
+        "\n\n{} executions failed, with {count} different {failures}:",
+        found.executions
+    );
+    for finding in &found.different {
+        let _ = write!(
+            text,
+            "\n- {} ({} executions): RADDLE_KEEP_GOING=1 RADDLE_REPLAY={}",
+            finding.failure.message,
+            finding.executions,
+            schedule(&finding.schedule)
+        );
+    }
     text
 }
 

@@ -22,9 +22,24 @@ struct File<'a> {
     /// For `bounded`: all schedules with at most so many preemptions were covered.
     bound: Option<u32>,
     classes: Option<u64>,
+    /// How many executions do not count, because an assumption does not hold in them.
+    cut: u64,
     /// What was left out, cut, bounded or guessed.
     assumptions: Vec<json::Assumption>,
     failure: Option<Failure<'a>>,
+    /// All failures that differ, if the check went on after the first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    found: Vec<Found<'a>>,
+}
+
+#[derive(Serialize)]
+struct Found<'a> {
+    kind: String,
+    message: &'a str,
+    /// What `RADDLE_REPLAY` takes.
+    schedule: &'a str,
+    /// How many executions failed so.
+    executions: u64,
 }
 
 #[derive(Serialize)]
@@ -53,8 +68,10 @@ pub(crate) fn write(
         executions: 0,
         bound: None,
         classes: None,
+        cut: 0,
         assumptions: assumptions(&program.assumptions()),
         failure: None,
+        found: Vec::new(),
     };
     match result {
         Ok(report) => {
@@ -66,10 +83,18 @@ pub(crate) fn write(
             file.executions = report.executions;
             file.bound = report.bound;
             file.classes = report.classes;
+            file.cut = report.cut;
             file.assumptions = assumptions(&report.assumptions);
         }
         Err(failed) => {
             file.executions = failed.executions;
+            let found = failed.found.different.iter().map(|found| Found {
+                kind: format!("{:?}", found.failure.kind),
+                message: &found.failure.message,
+                schedule: &found.schedule,
+                executions: found.executions,
+            });
+            file.found = found.collect();
             file.failure = Some(Failure {
                 kind: format!("{:?}", failed.failure.kind),
                 message: &failed.failure.message,

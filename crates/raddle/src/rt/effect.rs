@@ -61,6 +61,7 @@ pub(crate) fn enabled(operation: &Operation, values: &impl Values) -> bool {
         Operation::ReadLock { lock } => values.value(lock) & rw::WRITER == 0,
         Operation::WriteLock { lock } => values.value(lock) & (rw::WRITER | rw::READERS) == 0,
         Operation::Park { token } => values.value(token) != 0,
+        Operation::Stop => false,
         Operation::OnceBegin { .. }
         | Operation::OnceWait { .. }
         | Operation::Send { .. }
@@ -87,6 +88,8 @@ pub(crate) fn effect(
     };
     match *operation {
         Operation::Begin | Operation::Spawn { .. } | Operation::Resume => Effect::DONE,
+        // It reads nothing: nothing that others do makes it possible.
+        Operation::Stop => Effect::DONE.when(false),
         Operation::End { end } => {
             access(end, Mode::Write, values.value(end), 1);
             Effect::DONE

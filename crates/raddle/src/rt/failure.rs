@@ -6,7 +6,7 @@ use raddle_schedule::ThreadId;
 use super::Place;
 
 /// What is wrong with an execution.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// What kind of failure it is.
     pub kind: FailureKind,
@@ -38,7 +38,7 @@ pub enum FailureKind {
 }
 
 /// Something about a place.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remark {
     /// The thread it is about.
     pub thread: Option<ThreadId>,

@@ -36,6 +36,8 @@ pub(crate) enum Operation {
     },
     /// Goes on after having been woken.
     Resume,
+    /// Stops for good, because an assumption does not hold.
+    Stop,
 
     Load {
         at: Location,
@@ -309,6 +311,7 @@ impl Operation {
                 Reason::WeakFailure => "decides about a spurious failure",
             },
             Self::Resume => "goes on",
+            Self::Stop => "stops at an assumption",
             Self::Load { .. } => "reads",
             Self::Store { .. } => "writes",
             Self::Update { .. } => "updates",

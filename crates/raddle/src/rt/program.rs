@@ -133,9 +133,12 @@ impl Program {
 
     /// Ends an execution in which no thread can move any more, and says what is wrong with it.
     pub fn finish(&mut self) -> Option<Failure> {
+        let failed = self.failure().is_some();
         let verdict = self.runtime.state.borrow().verdict();
         if let Some(failure) = verdict {
-            self.runtime.state.borrow_mut().fail(failure);
+            if !failed {
+                self.runtime.state.borrow_mut().fail(failure);
+            }
         } else if !self.finished && self.runtime.state.borrow().is_over() && self.end() {
             let mut state = self.runtime.state.borrow_mut();
             if let Some(leak) = state.leak() {
@@ -143,6 +146,16 @@ impl Program {
             }
         }
         self.failure()
+    }
+
+    /// All that is wrong with an execution that was finished, each with the number of moves before it.
+    pub(crate) fn failures(&self) -> Vec<(Failure, usize)> {
+        self.runtime.state.borrow().failures.clone()
+    }
+
+    /// Where the execution stops to count, because an assumption does not hold there.
+    pub(crate) fn is_cut_at(&self) -> Option<Place> {
+        self.runtime.state.borrow().is_cut_at()
     }
 
     /// Whether this is no execution of the program: a wait that was chosen not to time out never ends.
@@ -153,7 +166,7 @@ impl Program {
     pub(crate) fn is_infeasible(&self) -> bool {
         let state = self.runtime.state.borrow();
         let waits = !state.is_over() && state.waits_too_long();
-        state.failure.is_none() && (state.impossible || waits)
+        state.failure.is_none() && state.is_cut_at().is_none() && (state.impossible || waits)
     }
 
     /// Whether something was learned since the last call that the executions so far should
@@ -319,7 +332,7 @@ impl Execution for Program {
         let state = self.runtime.state.borrow();
         if state.thread(thread).ended {
             Status::Ended
-        } else if state.failure.is_none() && !state.impossible && state.can_move(thread) {
+        } else if state.goes_on() && state.can_move(thread) {
             Status::Enabled
         } else {
             Status::Blocked

@@ -59,6 +59,8 @@ pub(crate) struct State {
     pub(crate) accesses: Vec<Access>,
     pub(crate) panics: Vec<Panic>,
     pub(crate) failure: Option<Failure>,
+    /// All failures, each with the number of steps before it. There are several only if the execution goes on after the first.
+    pub(crate) failures: Vec<(Failure, usize)>,
     /// Whether it cannot be gone on with, because it cannot be: something takes for ever that was not to take too
     /// long.
     pub(crate) impossible: bool,
@@ -97,6 +99,8 @@ pub(crate) struct Settings {
     pub(crate) spurious_wakeups: u32,
     pub(crate) weak_failures: bool,
     pub(crate) leaks: bool,
+    /// Whether the other threads go on after a failure.
+    pub(crate) keep_going: bool,
     /// How many steps are given by a schedule.
     pub(crate) replayed: usize,
 }
@@ -145,6 +149,7 @@ impl State {
             accesses: Vec::with_capacity(MANY),
             panics: Vec::new(),
             failure: None,
+            failures: Vec::new(),
             impossible: false,
             idle: 0,
             idle_before: 0,
@@ -190,6 +195,7 @@ impl State {
         self.accesses.clear();
         self.panics.clear();
         self.failure = None;
+        self.failures.clear();
         self.impossible = false;
         self.idle = 0;
         self.corrected = None;
@@ -435,8 +441,11 @@ impl State {
                 .any(|&id| id != self.current && self.thread(id).panicking)
     }
 
-    /// Ends the execution with a failure, unless it has one already.
+    /// Ends the execution with a failure, unless it has one already; or, if it is to go on, ends the thread that has failed.
     pub(crate) fn fail(&mut self, failure: Failure) {
+        if self.failure.is_none() || self.settings.keep_going {
+            self.failures.push((failure.clone(), self.made.len()));
+        }
         self.failure.get_or_insert(failure);
     }
 }

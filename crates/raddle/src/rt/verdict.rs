@@ -3,7 +3,9 @@
 use raddle_report::story::Spot;
 use raddle_schedule::ThreadId;
 
+use super::Place;
 use super::failure::{Failure, FailureKind, Remark, spot};
+use super::operation::Operation;
 use super::panics::Panic;
 use super::state::State;
 
@@ -52,6 +54,24 @@ impl State {
         self.started.iter().all(|&id| self.thread(id).ended)
     }
 
+    /// Where a thread has stopped because an assumption does not hold.
+    ///
+    /// Such an execution does not count. But the other threads go on to their ends: what they do still races with what was done
+    /// before, so the explorer must see it to find the executions in which the assumption holds. (`assume(x.load() == 1)` beside
+    /// `x.store(1)`: if the execution ended with the thread that assumes, no explorer would learn of the store.) The result is the same
+    /// for all schedules of a class: the thread stops as a function of what it has read, and others cannot see that it has. So
+    /// a failure of another thread counts even if it comes later in this schedule: in another one of the class it comes before.
+    pub(super) fn is_cut_at(&self) -> Option<Place> {
+        let mut next = self.started.iter().filter_map(|&id| self.thread(id).next());
+        let stopped = next.find(|next| next.operation == Operation::Stop)?;
+        Some(stopped.place)
+    }
+
+    /// Whether threads move on.
+    pub(super) fn goes_on(&self) -> bool {
+        !self.impossible && (self.failure.is_none() || self.settings.keep_going)
+    }
+
     /// What is wrong with an execution in which no thread can move.
     pub(super) fn verdict(&self) -> Option<Failure> {
         if let Some(failure) = &self.failure {
@@ -64,7 +84,7 @@ impl State {
             return Some(failure);
         }
         if !self.is_over() {
-            return (!self.waits_too_long()).then(|| self.deadlock());
+            return (!self.waits_too_long() && self.is_cut_at().is_none()).then(|| self.deadlock());
         }
         let unseen = self
             .started
@@ -100,10 +120,15 @@ impl State {
 
     /// Looks for what can be seen without an end: a lock taken twice, spinning, no end in sight.
     pub(super) fn check_progress(&mut self, id: ThreadId) {
-        if self.failure.is_some() {
+        if !self.goes_on() {
             return;
         }
-        if let Some(failure) = self.self_deadlock(id) {
+        let is_long =
+            self.idle >= self.settings.spin_limit || self.made.len() >= self.settings.max_steps;
+        if is_long && (self.failure.is_some() || self.is_cut_at().is_some()) {
+            // They may well wait for the thread that has failed, or that has stopped.
+            self.impossible = true;
+        } else if let Some(failure) = self.self_deadlock(id) {
             self.fail(failure);
         } else if self.idle >= self.settings.spin_limit && self.waits_too_long() {
             self.impossible = true;

@@ -3,7 +3,13 @@
 //! `probe/` is compiled twice: with `std` as `lib`, and with `raddle` as `lib`. It uses everything of `std` 1.95 that is stable in the
 //! modules that this crate has (see `probe/mod.rs` for what is missing, and why). What it computes is compared too.
 
-#![allow(deprecated)]
+// It calls what is there, whether that makes sense or not.
+#![allow(
+    deprecated,
+    clippy::all,
+    clippy::needless_pass_by_value,
+    clippy::redundant_clone
+)]
 
 use std::sync::{Arc, Mutex};
 
