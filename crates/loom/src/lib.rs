@@ -15,7 +15,7 @@
 //!   [`stop_exploring`] and [`skip_branch`], which do nothing.
 //! - A model fails if it makes 100,000 steps, unless `max_branches` is more than that, or less than loom's default: then it
 //!   is the limit.
-//! - [`Notify::wait`](sync::Notify::wait) and `future::block_on` do not wake for no reason.
+//! - [`Notify::wait`](sync::Notify::wait) does not wake for no reason.
 //! - A thread that panics fails the model only when nobody joins it, or who does unwraps the error.
 //! - The access of a [`with_mut`](cell::UnsafeCell::with_mut) lasts until its closure returns. In loom it may be over at the last
 //!   operation in the closure, as that of a [`MutPtr`](cell::MutPtr) is here too.

@@ -3,8 +3,39 @@
 use std::fmt;
 use std::io;
 
-pub use raddle::thread::{AccessError, LocalKey, Thread, ThreadId};
-pub use raddle::thread::{current, panicking, park, yield_now};
+pub use raddle::thread::{AccessError, LocalKey, ThreadId};
+pub use raddle::thread::{panicking, park, yield_now};
+
+/// A thread: as `std::thread::Thread`, but the main thread of a model has no name.
+#[derive(Clone, Debug)]
+pub struct Thread(raddle::thread::Thread);
+
+impl Thread {
+    /// What tells it apart from others.
+    #[must_use]
+    pub fn id(&self) -> ThreadId {
+        self.0.id()
+    }
+
+    /// Its name, if it was given one.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        self.0.given_name()
+    }
+
+    /// Gives it the token that [`park`] waits for.
+    #[track_caller]
+    pub fn unpark(&self) {
+        self.0.unpark();
+    }
+}
+
+/// The thread that is running.
+#[must_use]
+#[track_caller]
+pub fn current() -> Thread {
+    Thread(raddle::thread::current())
+}
 
 /// What crosses threads although its type does not say that it may.
 struct Carried<T>(T);
@@ -19,9 +50,19 @@ impl<T> Carried<T> {
 }
 
 /// A thread that can be joined: as `std::thread::JoinHandle`.
-pub struct JoinHandle<T>(raddle::thread::JoinHandle<Carried<T>>);
+pub struct JoinHandle<T> {
+    handle: raddle::thread::JoinHandle<Carried<T>>,
+    thread: Thread,
+}
 
 impl<T> JoinHandle<T> {
+    fn new(handle: raddle::thread::JoinHandle<Carried<T>>) -> Self {
+        Self {
+            thread: Thread(handle.thread().clone()),
+            handle,
+        }
+    }
+
     /// Waits for the thread to end. Returns what it returned, or what it panicked with.
     ///
     /// # Errors
@@ -29,13 +70,13 @@ impl<T> JoinHandle<T> {
     /// If the thread panicked.
     #[track_caller]
     pub fn join(self) -> std::thread::Result<T> {
-        self.0.join().map(Carried::into_inner)
+        self.handle.join().map(Carried::into_inner)
     }
 
     /// The thread.
     #[must_use]
     pub fn thread(&self) -> &Thread {
-        self.0.thread()
+        &self.thread
     }
 }
 
@@ -53,7 +94,7 @@ where
     T: 'static,
 {
     let f = Carried(f);
-    JoinHandle(raddle::thread::spawn(move || Carried(f.into_inner()())))
+    JoinHandle::new(raddle::thread::spawn(move || Carried(f.into_inner()())))
 }
 
 /// Starts threads with a name: as `std::thread::Builder`.
@@ -92,6 +133,6 @@ impl Builder {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        self.0.spawn(|| Carried(f())).map(JoinHandle)
+        self.0.spawn(|| Carried(f())).map(JoinHandle::new)
     }
 }

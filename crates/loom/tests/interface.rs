@@ -412,3 +412,15 @@ fn wakers_are_kept() {
         }));
     });
 }
+
+#[test]
+fn the_main_thread_has_no_name() {
+    loom::model(|| {
+        assert_eq!(thread::current().name(), None);
+        let named = thread::Builder::new().name("other".into());
+        let named = named.spawn(|| thread::current().name().map(String::from));
+        let named = named.unwrap();
+        assert_eq!(named.thread().name(), Some("other"));
+        assert_eq!(named.join().unwrap().as_deref(), Some("other"));
+    });
+}

@@ -35,6 +35,13 @@ impl Thread {
         self.id
     }
 
+    /// The name that it was given. Unlike [`name`](Self::name), the main thread has none.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn given_name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
     /// Its name, if it was given one.
     #[must_use]
     pub fn name(&self) -> Option<&str> {
