@@ -140,8 +140,8 @@ kinds! {
     Remembered Limit "remembered" "there is no room to remember more prefixes of executions";
     /// There are more ways to leave a loop than were tried.
     Scouts Limit "scouts" "a loop has more ways to go on than are tried";
-    /// A thread that spins was suspended although it is not certain that its next iteration would do the same.
-    SuspendedLoop Limit "suspended-loop" "a spinning thread was suspended, though its next iteration may differ";
+    /// A thread that polls was suspended, although it is not certain that its next iteration would do the same.
+    SuspendedLoop Model "suspended-loop" "a loop that polls is assumed to do the same until something changes that it has touched";
     /// An execution was given up before its end.
     GivenUp Limit "given-up" "an execution was given up before its end";
     /// The way of exploring does not preserve a property that was asked for.

@@ -62,7 +62,7 @@ pub struct Report {
     /// the [assumptions](Self::assumptions) take nothing away.
     pub complete: bool,
     /// Whether every schedule that matters was run, but perhaps not everything that a real machine does: an ordering weaker than
-    /// sequential consistency, one more spurious wake-up. The assumptions say what.
+    /// sequential consistency, one more spurious wake-up, one more iteration of a loop that polls. The assumptions say what.
     pub exhausted: bool,
     /// All schedules with at most this many preemptions were covered, if not all were.
     pub bound: Option<u32>,
@@ -133,7 +133,8 @@ impl Checker {
         self
     }
 
-    /// How often in a row spinning threads may go round in vain before that is a live-lock.
+    /// For how many iterations without any change threads may poll before that is a live-lock. A loop that gives up after that many is
+    /// taken for one that waits.
     pub fn spin_limit(mut self, rounds: u32) -> Self {
         self.options.spin_limit = rounds;
         self

@@ -9,7 +9,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use raddle_schedule::Location;
 
 use crate::rt::operation::Operation;
-use crate::rt::{self, Id, Kind, Misuse, State, here};
+use crate::rt::{self, Id, Kind, Misuse, State, here, poll_at};
 use crate::sync::Mutex;
 use crate::thread;
 
@@ -31,6 +31,8 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
         if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
             return output;
         }
+        // A future that wakes itself is polled again and again.
+        poll_at(place);
         rt::perform_at(place, |state| {
             Ok(Operation::Park {
                 token: token.locate(state)?,

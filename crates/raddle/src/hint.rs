@@ -6,6 +6,7 @@ pub use std::hint::{
 
 /// As [`thread::yield_now`](crate::thread::yield_now).
 #[track_caller]
+#[inline(always)]
 pub fn spin_loop() {
-    crate::thread::spin_at(std::panic::Location::caller());
+    crate::rt::poll_at(std::panic::Location::caller());
 }

@@ -23,8 +23,7 @@ fn a_flag_is_waited_for() {
         child.join().unwrap();
         rounds
     });
-    // It goes round again once, to see that it is a loop.
-    assert_eq!(all.outcomes, [0, 1, 2].into());
+    assert_eq!(all.outcomes, [0, 1].into());
     assert!(all.failures.is_empty(), "{:?}", all.messages);
 }
 
@@ -207,7 +206,8 @@ fn a_loop_that_also_writes_ends() {
         child.join().unwrap();
         rounds.load(SeqCst)
     });
-    assert_eq!(all.outcomes, [0, 1, 2].into());
+    // There is no bound, but so many iterations in a row.
+    assert_eq!(all.outcomes, [0, 1, 2, 3, 4].into());
     assert!(all.failures.is_empty(), "{:?}", all.messages);
 }
 
@@ -285,7 +285,9 @@ fn a_live_lock_can_be_run_again() {
     let again = Checker::new().spin_limit(30).replay(&failed.schedule);
     let again = again.run(spins).unwrap_err();
     assert_eq!(again.failure.kind, FailureKind::LiveLock);
-    assert_eq!((again.executions, again.schedule), (1, failed.schedule));
+    // Who replays it does not know the loops yet, and is patient a little longer.
+    assert_eq!(again.executions, 1);
+    assert!(again.schedule.starts_with(&failed.schedule));
 }
 
 /// Each round takes one message, and there may be more.
@@ -332,12 +334,12 @@ fn a_delay_is_not_a_round() {
     assert_eq!((all.classes, all.outcomes), (2, [0, 1].into()));
 }
 
-/// Under every explorer, all schedules are covered and nothing fails.
+/// Under every explorer, all schedules are covered but for those that suspended loops leave out, and nothing fails.
 fn ends(body: impl Fn() + Clone + Send + Sync + 'static) {
     for (explorer, workers) in [("optimal", 1), ("iterative", 1), ("optimal", 3)] {
         let checker = Checker::new().explorer(explorer).workers(workers);
-        let report = checker.max_executions(5_000).check(body.clone());
-        assert!(report.complete, "{explorer}, {workers} workers");
+        let report = checker.max_executions(50_000).check(body.clone());
+        assert!(report.exhausted, "{explorer}, {workers} workers");
     }
 }
 
@@ -497,4 +499,318 @@ fn polling_under_a_lock_for_ever_is_a_live_lock() {
             "{threads} threads"
         );
     }
+}
+
+/// What a thread polls in turn from one line is all looked at: suspending it after the first queue would hide the message in the last one.
+#[test]
+fn a_scan_of_several_queues_looks_at_each() {
+    fn poll(queues: &[Mutex<Vec<u32>>]) -> u32 {
+        loop {
+            for queue in queues {
+                if let Some(message) = queue.lock().unwrap().pop() {
+                    return message;
+                }
+                hint::spin_loop();
+            }
+        }
+    }
+    for explorer in ["optimal", "iterative", "dfs"] {
+        let failed = Checker::new()
+            .explorer(explorer)
+            .run(|| {
+                let queues = Arc::new([const { Mutex::new(Vec::new()) }; 3]);
+                let ready = Arc::new(AtomicBool::new(false));
+                let (theirs, set) = (queues.clone(), ready.clone());
+                let child = thread::spawn(move || {
+                    theirs[2].lock().unwrap().push(7);
+                    set.store(true, SeqCst);
+                    theirs[1].lock().unwrap().push(8);
+                });
+                poll(&*queues);
+                assert!(ready.load(SeqCst), "a message before it is ready");
+                child.join().unwrap();
+            })
+            .unwrap_err();
+        assert!(
+            failed.failure.message.contains("before it is ready"),
+            "{explorer}"
+        );
+    }
+}
+
+/// The period of a scan is not found by comparing two iterations.
+#[test]
+fn a_scan_that_looks_twice_at_one_flag_looks_at_the_other() {
+    let all = all(|| {
+        let flags = Arc::new([const { AtomicU32::new(0) }; 2]);
+        let flags2 = flags.clone();
+        let child = thread::spawn(move || {
+            flags2[1].store(1, SeqCst);
+            flags2[0].store(2, SeqCst);
+        });
+        let mut turn = 0;
+        let seen = loop {
+            let seen = flags[[0, 0, 1][turn % 3]].load(SeqCst);
+            if seen != 0 {
+                break seen;
+            }
+            turn += 1;
+            hint::spin_loop();
+        };
+        child.join().unwrap();
+        seen
+    });
+    assert_eq!(all.outcomes, [1, 2].into());
+    assert!(all.failures.is_empty(), "{:?}", all.messages);
+}
+
+/// Each thread that waits for a flag has seen it unset or not.
+#[test]
+fn threads_that_wait_for_one_flag_have_two_executions_each() {
+    for threads in 1..=4 {
+        let report = Checker::new().explorer("optimal").check(move || {
+            let flag = Arc::new(AtomicBool::new(false));
+            let waiting: Vec<_> = (0..threads)
+                .map(|_| {
+                    let flag = flag.clone();
+                    thread::spawn(move || {
+                        while !flag.load(SeqCst) {
+                            hint::spin_loop();
+                        }
+                    })
+                })
+                .collect();
+            flag.store(true, SeqCst);
+            for thread in waiting {
+                thread.join().unwrap();
+            }
+        });
+        assert_eq!(report.executions, 1 << threads);
+    }
+}
+
+/// What a lock protects is changed through a shared reference.
+#[test]
+fn cells_behind_a_lock_are_polled() {
+    use std::cell::{Cell, RefCell};
+    let all = all(|| {
+        let cell = Arc::new(Mutex::new(Cell::new(0)));
+        let list = Arc::new(Mutex::new(RefCell::new(Vec::new())));
+        let (cell2, list2) = (cell.clone(), list.clone());
+        let child = thread::spawn(move || {
+            while cell2.lock().unwrap().get() != 1 {
+                thread::yield_now();
+            }
+            list2.lock().unwrap().borrow_mut().push(2);
+        });
+        cell.lock().unwrap().set(1);
+        let message = loop {
+            if let Some(message) = list.lock().unwrap().borrow_mut().pop() {
+                break message;
+            }
+            thread::yield_now();
+        };
+        child.join().unwrap();
+        message
+    });
+    assert_eq!(all.outcomes, [2].into());
+    assert!(all.failures.is_empty(), "{:?}", all.messages);
+}
+
+/// Two threads poll and answer each other through cells that are behind locks.
+#[test]
+fn a_ping_pong_of_cells_behind_a_lock_ends() {
+    use std::cell::Cell;
+    ends(|| {
+        let turn = Arc::new(Mutex::new(Cell::new(0)));
+        let player = |turn: &Mutex<Cell<u32>>, mine: u32| {
+            for round in 0..2 {
+                loop {
+                    let guard = turn.lock().unwrap();
+                    if guard.get() == 2 * round + mine {
+                        guard.set(guard.get() + 1);
+                        break;
+                    }
+                    drop(guard);
+                    thread::yield_now();
+                }
+            }
+        };
+        let theirs = turn.clone();
+        let child = thread::spawn(move || player(&theirs, 1));
+        player(&turn, 0);
+        child.join().unwrap();
+        assert_eq!(turn.lock().unwrap().get(), 4);
+    });
+}
+
+/// A future that wakes itself until another thread is done.
+#[test]
+fn a_future_that_wakes_itself_is_polled_again() {
+    use std::task::Poll;
+    let all = all(|| {
+        let flag = Arc::new(AtomicBool::new(false));
+        let flag2 = flag.clone();
+        let child = thread::spawn(move || flag2.store(true, SeqCst));
+        raddle::future::block_on(std::future::poll_fn(|context| {
+            if flag.load(SeqCst) {
+                return Poll::Ready(());
+            }
+            context.waker().wake_by_ref();
+            Poll::Pending
+        }));
+        child.join().unwrap();
+    });
+    assert_eq!(all.outcomes, [()].into());
+    assert!(all.failures.is_empty(), "{:?}", all.messages);
+}
+
+/// A future that counts how often it is polled gives up, while others can still move.
+#[test]
+fn a_future_that_gives_up_does() {
+    use std::task::Poll;
+    let all = all(|| {
+        let flag = Arc::new(AtomicBool::new(false));
+        let flag2 = flag.clone();
+        let child = thread::spawn(move || flag2.store(true, SeqCst));
+        let mut polled = Box::new(0);
+        let seen = raddle::future::block_on(std::future::poll_fn(|context| {
+            *polled += 1;
+            if flag.load(SeqCst) || *polled == 3 {
+                return Poll::Ready(*polled);
+            }
+            context.waker().wake_by_ref();
+            Poll::Pending
+        }));
+        let late = flag.load(SeqCst);
+        child.join().unwrap();
+        (seen, late)
+    });
+    assert_eq!(
+        all.outcomes,
+        [(1, true), (2, true), (3, false), (3, true)].into()
+    );
+    assert!(all.failures.is_empty(), "{:?}", all.messages);
+}
+
+/// Waits that time out again and again come to an end.
+#[test]
+fn loops_around_timeouts_end() {
+    use raddle::sync::{Condvar, mpsc};
+    use std::time::Duration;
+    let short = Duration::from_millis(1);
+    ends(move || {
+        let flag = Arc::new(AtomicBool::new(false));
+        let (flag2, waiting) = (flag.clone(), thread::current());
+        let child = thread::spawn(move || {
+            flag2.store(true, SeqCst);
+            waiting.unpark();
+        });
+        while !flag.load(SeqCst) {
+            thread::park_timeout(short);
+        }
+        child.join().unwrap();
+    });
+    ends(move || {
+        let pair = Arc::new((Mutex::new(false), Condvar::new()));
+        let pair2 = pair.clone();
+        let child = thread::spawn(move || {
+            *pair2.0.lock().unwrap() = true;
+            pair2.1.notify_one();
+        });
+        let mut done = pair.0.lock().unwrap();
+        while !*done {
+            done = pair.1.wait_timeout(done, short).unwrap().0;
+        }
+        drop(done);
+        child.join().unwrap();
+    });
+    ends(move || {
+        let (sender, receiver) = mpsc::channel();
+        let child = thread::spawn(move || sender.send(1).unwrap());
+        while receiver.recv_timeout(short).is_err() {}
+        child.join().unwrap();
+    });
+}
+
+/// A wait that times out a few times and then gives up does so while others can move.
+#[test]
+fn a_wait_that_times_out_three_times_gives_up() {
+    use std::time::Duration;
+    let all = all(|| {
+        let flag = Arc::new(AtomicBool::new(false));
+        let flag2 = flag.clone();
+        let child = thread::spawn(move || flag2.store(true, SeqCst));
+        let mut tries = 0;
+        while !flag.load(SeqCst) && tries < 3 {
+            thread::park_timeout(Duration::from_millis(1));
+            tries += 1;
+        }
+        let late = flag.load(SeqCst);
+        child.join().unwrap();
+        (tries, late)
+    });
+    let seen = [(0, true), (1, true), (2, true), (3, false), (3, true)];
+    assert_eq!(all.outcomes, seen.into());
+    assert!(all.failures.is_empty(), "{:?}", all.messages);
+}
+
+/// A verdict that rests on a suspended loop says so, with its place, and is not complete.
+#[test]
+fn a_suspended_loop_is_an_assumption() {
+    let report = Checker::new().explorer("optimal").check(|| {
+        let flag = Arc::new(AtomicBool::new(false));
+        let flag2 = flag.clone();
+        let child = thread::spawn(move || flag2.store(true, SeqCst));
+        while !flag.load(SeqCst) {
+            hint::spin_loop();
+        }
+        child.join().unwrap();
+    });
+    assert!(report.exhausted && !report.complete);
+    let assumed = report.assumptions.iter().map(|one| {
+        let place = one.place.expect("a loop has a place");
+        (one.kind, place.file().ends_with("spinning.rs"))
+    });
+    assert_eq!(
+        assumed.collect::<Vec<_>>(),
+        [(raddle::Assumed::SuspendedLoop, true)]
+    );
+}
+
+/// A loop that gives up by itself is explored as it is: nothing is assumed.
+#[test]
+fn a_loop_that_gives_up_is_no_assumption() {
+    let report = Checker::new().explorer("optimal").check(|| {
+        let flag = Arc::new(AtomicBool::new(false));
+        let flag2 = flag.clone();
+        let child = thread::spawn(move || flag2.store(true, SeqCst));
+        for _ in 0..3 {
+            if flag.load(SeqCst) {
+                break;
+            }
+            hint::spin_loop();
+        }
+        child.join().unwrap();
+    });
+    assert!(report.complete);
+}
+
+/// What a loop counts on its stack, and acts on later, is seen.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn a_loop_that_counts_to_three_and_begins_again() {
+    let all = all(|| {
+        let flag = Arc::new(AtomicBool::new(false));
+        let flag2 = flag.clone();
+        let child = thread::spawn(move || flag2.store(true, SeqCst));
+        let mut turn = 0;
+        while !flag.load(SeqCst) {
+            turn = (turn + 1) % 3;
+            hint::spin_loop();
+        }
+        child.join().unwrap();
+        turn
+    });
+    assert_eq!(all.outcomes, [0, 1, 2].into());
 }

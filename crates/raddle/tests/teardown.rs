@@ -92,7 +92,7 @@ fn a_drop_that_asserts_beside_a_loop_that_yields() {
                 assert_eq!(state.value.load(SeqCst), 1);
             });
             let exhausts = matches!(explorer, "optimal" | "iterative" | "bounded" | "dfs");
-            assert!(report.complete || !exhausts, "{explorer}");
+            assert!(report.exhausted || !exhausts, "{explorer}");
         }
     }
 }

@@ -407,7 +407,6 @@ impl State {
             return false;
         }
         self.deeds.follow();
-        self.corrected = None;
         let mut step = std::mem::take(&mut self.made_again);
         let runs_on = self.make(next.thread, next.choice, &mut step);
         self.made_again = step;

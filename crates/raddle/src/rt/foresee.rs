@@ -6,6 +6,7 @@ use super::effect::{Values, effect, enabled};
 use super::make::add_watched;
 use super::objects::{Channel, Objects};
 use super::operation::Operation;
+use super::polling::Watch;
 use super::state::State;
 
 /// The state after the events of a cut.
@@ -62,12 +63,12 @@ impl State {
         match self.ability(id, number, &values) {
             Ability::None => false,
             Ability::Full => true,
-            Ability::InVain(round) => {
+            Ability::LastResort(count) => {
                 // As in `State::is_its_turn`.
                 step.last_resort = self.started.iter().all(|&other| {
                     match self.ability(other, cut.count(other), &values) {
                         Ability::None => true,
-                        Ability::InVain(theirs) => (round, id) <= (theirs, other),
+                        Ability::LastResort(theirs) => (count, id) <= (theirs, other),
                         Ability::Full => false,
                     }
                 });
@@ -87,15 +88,13 @@ impl State {
             // Only the next step of a thread can be one that it sleeps before.
             None => !(thread.asleep && number == thread.steps),
         };
-        let in_vain = announced.spins
-            && thread
-                .watched(announced)
-                .iter()
-                .all(|watch| watch.is_left_at(values.value(watch.location)));
+        let sees = |watch: &Watch| watch.sees(values.value(watch.location));
+        let suspended = announced.suspended;
+        let suspended = suspended.filter(|_| !thread.watched(announced).iter().any(sees));
         if !awake || !enabled(&announced.operation, values) {
             Ability::None
-        } else if in_vain {
-            Ability::InVain(announced.round)
+        } else if let Some(suspended) = suspended {
+            Ability::LastResort(suspended.count)
         } else {
             Ability::Full
         }
@@ -107,8 +106,8 @@ impl State {
 enum Ability {
     /// Nothing.
     None,
-    /// Go round in vain once more, after so many times.
-    InVain(u32),
+    /// Continue as a last resort, after so many undisturbed iterations.
+    LastResort(u32),
     /// Make its next step.
     Full,
 }

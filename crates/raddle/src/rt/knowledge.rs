@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use super::Place;
 use super::account::Account;
 use super::counts::{Matter, Site};
-use super::spin::Loops;
+use super::polling::Sites;
 use super::state::State;
 use super::thread::Names;
 
@@ -19,8 +19,8 @@ pub(crate) struct Knowledge {
     clocks: bool,
     /// Which counts of references matter.
     counts: HashMap<Site, Matter>,
-    /// How patient loops are.
-    loops: Loops,
+    /// The sites at which threads poll.
+    sites: Sites,
     names: Names,
     /// Where the check stands, if that is known.
     origin: Option<Place>,
@@ -34,7 +34,7 @@ impl State {
         Knowledge {
             clocks: self.clocks.needed,
             counts: self.counts.matter.clone(),
-            loops: self.loops.clone(),
+            sites: self.sites.clone(),
             names: self.names.clone(),
             origin: Some(self.origin),
             account: self.account.for_another(),
@@ -45,7 +45,7 @@ impl State {
     pub(super) fn know(&mut self, knowledge: Knowledge) {
         self.clocks.needed = knowledge.clocks;
         self.counts.matter = knowledge.counts;
-        self.loops = knowledge.loops;
+        self.sites = knowledge.sites;
         self.names = knowledge.names;
         self.origin = knowledge.origin.unwrap_or(self.origin);
         self.account = knowledge.account.for_another();

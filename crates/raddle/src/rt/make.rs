@@ -7,7 +7,7 @@ use super::effect::{Effect, Values, effect};
 use super::nested::Nested;
 use super::objects::Kind;
 use super::operation::Operation;
-use super::spin::{Watch, progresses};
+use super::polling::{Outcome, Watch, progresses};
 use super::state::{Made, State};
 
 impl State {
@@ -26,7 +26,8 @@ impl State {
             return false;
         };
         let (operation, place) = (announced.operation, announced.place);
-        let in_vain = self.in_vain(thread, announced);
+        let watched = thread.watched(announced);
+        let woken = self.woken(announced, watched);
         let effect = effect(&operation, &self.objects, &mut |access| {
             step.accesses.push(access);
         });
@@ -34,9 +35,10 @@ impl State {
             self.deeds.cannot_move(id, Some((operation, place)));
             return false;
         }
-        add_watched(step, thread.watched(announced), &self.objects);
+        let own = step.accesses.len();
+        add_watched(step, watched, &self.objects);
         step.alternatives = effect.alternatives;
-        step.last_resort = in_vain && !self.someone_can_move();
+        step.last_resort = self.is_suspended(thread, announced) && !self.someone_can_move();
         let choice = if choice < effect.alternatives {
             choice
         } else {
@@ -44,7 +46,12 @@ impl State {
         };
         self.current = id;
 
-        self.log(id, &operation, place, choice, effect.result, step);
+        let outcome = Outcome {
+            choice,
+            result: effect.result,
+            woken,
+        };
+        self.log(id, outcome, own, step);
         let thread = &mut self.threads[id.index()];
         thread.steps += 1;
         thread.result = effect.result;
@@ -58,28 +65,27 @@ impl State {
         runs_on
     }
 
-    /// Writes down what a step does, and does it.
-    fn log(
-        &mut self,
-        id: ThreadId,
-        operation: &Operation,
-        place: Place,
-        choice: u32,
-        result: u64,
-        step: &Step,
-    ) {
+    /// Writes down what a step does, and does it. The first `own` accesses are those of its operation.
+    fn log(&mut self, id: ThreadId, outcome: Outcome, own: usize, step: &Step) {
+        let thread = &mut self.threads[id.index()];
+        let announced = thread.announced[thread.steps as usize];
+        if thread.polling.has_begun() {
+            let own = &step.accesses[..own];
+            thread
+                .polling
+                .note_step(&announced, outcome, own, &self.objects);
+        }
         self.made.push(Made {
             thread: id,
-            operation: *operation,
-            place,
-            choice,
-            result,
+            operation: announced.operation,
+            place: announced.place,
+            choice: outcome.choice,
+            result: outcome.result,
             last_resort: step.last_resort,
             first_access: self.accesses.len(),
         });
         self.accesses.extend_from_slice(&step.accesses);
         // If no step was idle, and this one is not, nobody asks what it changes.
-        self.idle_before = self.idle;
         if step.last_resort || self.idle > 0 {
             let changes = |access: &Access| progresses(self.objects.kind(access.location), access);
             if step.accesses.iter().any(changes) {
@@ -90,11 +96,6 @@ impl State {
         }
         for access in &step.accesses {
             self.objects.set(access.location, access.after);
-        }
-        let thread = &mut self.threads[id.index()];
-        if thread.spinning.has_begun() {
-            let announced = thread.announced[thread.steps as usize];
-            thread.note_step(&announced, choice, result, step, &self.objects);
         }
     }
 
@@ -216,7 +217,7 @@ impl State {
     }
 }
 
-/// A step of a spinning thread has looked at what the thread watches, to see that it has changed.
+/// The step of a thread that was suspended has looked at what the thread watches, to see that it has changed.
 pub(crate) fn add_watched(step: &mut Step, watched: &[Watch], values: &impl Values) {
     for &Watch { location, .. } in watched {
         if step

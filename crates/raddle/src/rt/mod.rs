@@ -21,9 +21,8 @@ pub(crate) mod operation;
 #[cfg(unix)]
 mod overflow;
 mod panics;
+mod polling;
 mod program;
-mod scout;
-mod spin;
 mod state;
 mod statics;
 mod story;
@@ -45,6 +44,7 @@ use fiber::Suspender;
 pub(crate) use knowledge::Knowledge;
 pub(crate) use objects::{Id, Kind};
 use operation::Operation;
+pub(crate) use polling::poll_at;
 pub use program::Program;
 pub(crate) use state::{Misuse, Phase, Settings, State};
 pub(crate) use statics::{Home, home};
@@ -92,10 +92,7 @@ impl Runtime {
                     if !state.thread(current).dropping.is_empty() {
                         state.content_operates();
                     }
-                    if state.thread(current).spinning.has_begun() {
-                        state.leave_loop(place);
-                    }
-                    state.thread_mut(current).announce(operation, place);
+                    state.announce(operation, place);
                     if state.runs_on() {
                         return state.thread(current).result;
                     }
@@ -111,8 +108,14 @@ impl Runtime {
             Ok(Some(suspender)) => {
                 // SAFETY: the suspender is that of the thread that is running.
                 unsafe { suspender.suspend() };
-                let state = self.state.borrow();
-                state.thread(state.current).result
+                let (result, has_scout) = {
+                    let state = self.state.borrow();
+                    (state.thread(state.current).result, state.sites.has_scout())
+                };
+                if has_scout {
+                    polling::scrub();
+                }
+                result
             }
             Ok(None) => unreachable!("a thread that runs has told how to suspend it"),
             Err(misuse) => misuse.panic(),
@@ -188,11 +191,16 @@ pub(crate) fn fail(failure: Failure) {
     }
 }
 
-/// Whether the current thread has said that it spins.
-pub(crate) fn is_spinning() -> bool {
+/// Up to where the stack of the current thread is to be compared when it polls, or 0.
+pub(crate) fn stack_to_compare() -> usize {
+    current().state.borrow().stack_to_compare()
+}
+
+/// Whether the current thread has said that it polls.
+pub(crate) fn is_polling() -> bool {
     try_current().is_some_and(|runtime| {
         let state = runtime.state.borrow();
-        state.thread(state.current).spinning.has_begun()
+        state.thread(state.current).polling.has_begun()
     })
 }
 

@@ -265,14 +265,14 @@ pub(crate) mod count {
 }
 
 /// How a thread leaves what a lock protects.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Left {
     /// It may have changed it: the lock gets another version.
+    #[default]
     Changed,
-    /// It has only looked at it, and is polling: the lock is as if it had not been there.
+    /// It has not even looked at it: the lock is as if it had not been there.
     Unchanged,
-    /// It may have changed it, but it is polling and what can be seen of it is as before. The lock is marked in a way that
-    /// wakes nobody who polls too.
+    /// It may have changed it, but it is polling, and the bytes are as before. The lock is marked in a way that wakes others who poll once.
     Alike,
 }
 

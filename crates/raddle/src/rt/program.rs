@@ -173,7 +173,8 @@ impl Program {
     /// have known: the exploration has to begin again. To find out, the closure may be run some more times.
     pub fn learned(&mut self) -> bool {
         self.send_scouts();
-        let learned = std::mem::take(&mut self.runtime.state.borrow_mut().learned);
+        let mut state = self.runtime.state.borrow_mut();
+        let learned = std::mem::take(&mut state.learned);
         self.wiser |= learned;
         learned
     }
@@ -351,13 +352,6 @@ impl Execution for Program {
         self.make(next, step);
         let mut state = self.runtime.state.borrow_mut();
         state.deeds.was_possible()?;
-        if let Some((location, value)) = state.corrected.take() {
-            for access in &mut step.accesses {
-                if access.location == location {
-                    access.after = value;
-                }
-            }
-        }
         state.check_progress(next.thread);
         state.compare(next)
     }
@@ -376,7 +370,6 @@ impl Execution for Program {
             self.runtime.state.borrow_mut().deeds.follow();
             self.make(next, step);
             let mut state = self.runtime.state.borrow_mut();
-            state.corrected = None;
             let last = state.deeds.last_in_script().unwrap_or(next);
             state.compare(last)?;
         }
@@ -415,6 +408,13 @@ impl Drop for Program {
 
 /// What runs on the fiber of a thread.
 fn run_thread(body: impl FnOnce()) {
+    let base = 0u64;
+    if let Some(runtime) = super::try_current() {
+        let mut state = runtime.state.borrow_mut();
+        let current = state.current;
+        state.thread_mut(current).stack_base =
+            std::ptr::from_ref(std::hint::black_box(&base)).addr();
+    }
     let ended = catch_unwind(AssertUnwindSafe(body));
     // Destructors of thread-locals may panic too, and make operations.
     let locals = catch_unwind(AssertUnwindSafe(crate::thread::drop_locals));
@@ -438,9 +438,7 @@ fn run_thread(body: impl FnOnce()) {
     }
     let end = state.end_of(id);
     let place = state.thread(id).announced[0].place;
-    state.leave_loop(place);
-    let thread = state.thread_mut(id);
-    thread.announce(Operation::End { end }, place);
+    state.announce(Operation::End { end }, place);
 }
 
 fn run_main(main: &dyn Fn()) {

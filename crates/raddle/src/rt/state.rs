@@ -12,7 +12,7 @@ use super::nested::Nested;
 use super::objects::{Channel, Id, Kind, Known, Objects};
 use super::operation::Operation;
 use super::panics::Panic;
-use super::spin::Loops;
+use super::polling::{Sites, Watch};
 use super::statics::{self, Copies};
 use super::thread::{Announced, Body, Names, Thread};
 use super::views::Views;
@@ -66,15 +66,11 @@ pub(crate) struct State {
     pub(crate) impossible: bool,
     /// How many steps in a row were a last resort and changed nothing.
     pub(crate) idle: u32,
-    /// How many there were before the last step.
-    pub(super) idle_before: u32,
     pub(crate) copies: Copies,
     pub(crate) clocks: Clocks,
     pub(crate) counts: Counts,
     pub(crate) views: Views,
-    pub(crate) loops: Loops,
-    /// What the current thread did to the location of the step that it has just made, after it.
-    pub(crate) corrected: Option<(Location, u64)>,
+    pub(crate) sites: Sites,
 
     pub(super) deeds: Deeds,
     /// Memory for steps that are made again.
@@ -152,13 +148,11 @@ impl State {
             failures: Vec::new(),
             impossible: false,
             idle: 0,
-            idle_before: 0,
             copies: Copies::default(),
             clocks: Clocks::default(),
             counts: Counts::default(),
             views: Views::default(),
-            loops: Loops::default(),
-            corrected: None,
+            sites: Sites::default(),
             deeds: Deeds::new(MANY),
             made_again: Step::default(),
             names: Names::default(),
@@ -198,11 +192,10 @@ impl State {
         self.failures.clear();
         self.impossible = false;
         self.idle = 0;
-        self.corrected = None;
         self.clocks.begin();
         self.counts.begin();
         self.views = Views::default();
-        self.loops.begin();
+        self.sites.begin();
         self.prepare(ThreadId::MAIN);
         self.start(ThreadId::MAIN, self.origin, None);
     }
@@ -361,13 +354,10 @@ impl State {
         !thread.asleep && enabled(&next.operation, &self.objects)
     }
 
-    /// Whether what a spinning thread watches is still the same.
-    pub(super) fn in_vain(&self, thread: &Thread, next: &Announced) -> bool {
-        next.spins
-            && thread
-                .watched(next)
-                .iter()
-                .all(|watch| watch.is_left_at(self.objects.value(watch.location)))
+    /// Whether a thread is suspended: nothing that it waits for a change of has changed.
+    pub(super) fn is_suspended(&self, thread: &Thread, next: &Announced) -> bool {
+        let sees = |watch: &Watch| watch.sees(self.objects.value(watch.location));
+        next.suspended.is_some() && !thread.watched(next).iter().any(sees)
     }
 
     /// Whether a thread can make its next step.
@@ -375,7 +365,7 @@ impl State {
         let thread = self.thread(id);
         thread.next().is_some_and(|next| {
             self.ready(thread, next)
-                && (!self.in_vain(thread, next)
+                && (!self.is_suspended(thread, next)
                     || self.is_replayed()
                     || !self.someone_can_move() && self.is_its_turn(id, next))
         })
@@ -395,10 +385,11 @@ impl State {
     /// Whether, of those that can only go round in vain, this one has done so least often. They take turns: it does not
     /// matter who goes on first, because they change nothing, but each has to get on.
     fn is_its_turn(&self, id: ThreadId, next: &Announced) -> bool {
+        let turn = |next: &Announced| next.suspended.map_or(0, |suspended| suspended.count);
         self.started.iter().all(|&other| {
             let thread = self.thread(other);
             let theirs = thread.next().filter(|next| self.ready(thread, next));
-            theirs.is_none_or(|theirs| (next.round, id) <= (theirs.round, other))
+            theirs.is_none_or(|theirs| (turn(next), id) <= (turn(theirs), other))
         })
     }
 
@@ -413,9 +404,9 @@ impl State {
         self.started.iter().any(|&id| {
             let thread = self.thread(id);
             !thread.ended
-                && thread
-                    .next()
-                    .is_some_and(|next| self.ready(thread, next) && !self.in_vain(thread, next))
+                && thread.next().is_some_and(|next| {
+                    self.ready(thread, next) && !self.is_suspended(thread, next)
+                })
         })
     }
 

@@ -123,7 +123,7 @@ impl Program {
             // A scout has seen what it was sent for.
             let limit = 2 * state.made.len() + LONG;
             let last = state.made.last().map(|made| made.thread);
-            (state.loops.scout.take(), limit, last)
+            (state.sites.scout.take(), limit, last)
         };
         let mut step = Step::default();
         while let Some(thread) = self.some_thread(last) {
@@ -135,7 +135,7 @@ impl Program {
             // There is nothing to compare it with.
             let _ = self.step(next, &mut step);
         }
-        self.runtime.state.borrow_mut().loops.scout = scout;
+        self.runtime.state.borrow_mut().sites.scout = scout;
     }
 
     /// A thread that can move: the same as before, if it can.

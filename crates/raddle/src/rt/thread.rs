@@ -9,20 +9,16 @@ use raddle_schedule::{Location, ThreadId};
 use super::Place;
 use super::counts::Counted;
 use super::fiber::Suspender;
-use super::operation::{Left, Operation};
-use super::spin::{Spinning, Watch};
+use super::operation::Operation;
+use super::polling::{Polling, Suspended, Watch};
 
 /// An operation that a thread made or is about to make.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Announced {
     pub(crate) operation: Operation,
     pub(crate) place: Place,
-    /// Whether the thread spins: it waits until one of the values in its `watches`, from the
-    /// first of these to the second, is another.
-    pub(crate) spins: bool,
-    pub(crate) watch: (u32, u32),
-    /// How often the thread has gone round in vain before.
-    pub(crate) round: u32,
+    /// Whether the thread is suspended before it, because it polls.
+    pub(crate) suspended: Option<Suspended>,
     /// The step that woke or started the thread: who made it, and which number it had.
     pub(crate) woken_by: Option<(ThreadId, u32)>,
 }
@@ -45,18 +41,8 @@ pub(crate) struct Thread {
     pub(crate) steps: u32,
     /// What its last operation gave.
     pub(crate) result: u64,
-    /// Where and how it spins.
-    pub(crate) spinning: Spinning,
-    pub(crate) watches: Vec<Watch>,
-    /// Whether its next operation spins, watching what was added to `watches`, and how often it has gone
-    /// round in vain.
-    pub(crate) spin_next: Option<(u32, u32)>,
-    /// Whether it is going round in a loop: what it does under a lock that it gives back now is only looking.
-    pub(crate) polls: bool,
-    /// Whether something was changed under the lock that it gives back.
-    pub(crate) changed_under_lock: bool,
-    /// Whether it looks as if nothing was, although it could have been.
-    pub(crate) looks_unchanged: bool,
+    /// Where and how it polls.
+    pub(crate) polling: Polling,
     pub(crate) children: u32,
     /// Its end, as a location.
     pub(crate) end: Option<Location>,
@@ -66,6 +52,8 @@ pub(crate) struct Thread {
     /// How large its stack is at least.
     pub(crate) stack_size: usize,
     pub(crate) suspender: Option<Suspender>,
+    /// The address of a variable of the function that runs it.
+    pub(crate) stack_base: usize,
     /// The addresses below its stack that nobody may touch.
     pub(crate) guard: std::ops::Range<usize>,
     /// The locks that it holds, and where it took them.
@@ -108,17 +96,13 @@ impl Thread {
         self.announced.clear();
         self.steps = 0;
         self.result = 0;
-        self.spinning.reset();
-        self.watches.clear();
-        self.spin_next = None;
-        self.polls = false;
-        self.changed_under_lock = false;
-        self.looks_unchanged = false;
+        self.polling.reset();
         self.children = 0;
         self.end = None;
         self.token = None;
         self.stack_size = 0;
         self.suspender = None;
+        self.stack_base = 0;
         self.guard = 0..0;
         self.held.clear();
         self.local_order.clear();
@@ -147,45 +131,20 @@ impl Thread {
     }
 
     pub(crate) fn announce(&mut self, mut operation: Operation, place: Place) {
-        let end = u32::try_from(self.watches.len()).expect("too many watched locations");
-        let start = match &mut operation {
-            // Who spins while it holds a lock keeps others from what it waits for; it waits after giving it back.
-            Operation::Unlock { left, .. } | Operation::WriteUnlock { left, .. } if self.polls => {
-                if !self.changed_under_lock {
-                    *left = Left::Unchanged;
-                }
-                None
-            }
-            Operation::ReadUnlock { .. } => None,
-            // It goes round, and looks at what the lock protects again.
-            Operation::Unlock { left, .. } | Operation::WriteUnlock { left, .. }
-                if self.spinning.goes_round(&self.announced, place) =>
-            {
-                if !self.changed_under_lock {
-                    *left = Left::Unchanged;
-                } else if self.looks_unchanged {
-                    *left = Left::Alike;
-                }
-                self.polls = false;
-                self.spin_next.take()
-            }
-            _ => {
-                self.polls = false;
-                self.spin_next.take()
-            }
-        };
+        let suspended = self
+            .polling
+            .announce(&self.announced, &mut operation, place);
         self.announced.push(Announced {
             operation,
             place,
-            spins: start.is_some(),
-            watch: (start.map_or(end, |start| start.0), end),
-            round: start.map_or(0, |start| start.1),
+            suspended,
             woken_by: None,
         });
     }
 
+    /// What an operation before which it is suspended waits for a change of.
     pub(crate) fn watched(&self, announced: &Announced) -> &[Watch] {
-        &self.watches[announced.watch.0 as usize..announced.watch.1 as usize]
+        self.polling.watched(announced.suspended)
     }
 
     pub(crate) fn remember_lock(&mut self, lock: Location, place: Place) {

@@ -1,9 +1,11 @@
 //! Whether what a lock protects was changed while it was held.
 
 use std::cell::Cell;
-use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher, Hasher as _};
+use std::hash::{DefaultHasher, Hasher as _};
+use std::mem::MaybeUninit;
 
 use crate::rt;
+use crate::rt::operation::Left;
 
 /// Larger values are not looked at.
 const MOST_BYTES: usize = 4096;
@@ -11,43 +13,86 @@ const MOST_BYTES: usize = 4096;
 /// What a guard knows of changes to what it guards.
 #[derive(Debug, Default)]
 pub(super) struct Changes {
-    /// Whether somebody could have changed it.
+    /// Whether somebody got at it. A shared reference is enough: the type may have interior mutability.
     possible: Cell<bool>,
     /// What it looked like before that, if that may be asked for.
     before: Cell<Option<u64>>,
 }
 
 impl Changes {
-    /// Somebody gets it to change it.
+    /// Somebody gets at the value.
     pub(super) fn begin<T: ?Sized>(&self, value: &T) {
-        if !self.possible.replace(true) && rt::is_spinning() {
+        if !self.possible.replace(true) && rt::is_polling() {
             self.before.set(fingerprint(value));
         }
     }
 
-    pub(super) fn are_possible(&self) -> bool {
-        self.possible.get()
-    }
-
-    /// Whether it looks as before, although it could have been changed. What it points to may still have changed.
-    pub(super) fn show_nothing<T: ?Sized>(&self, value: &T) -> bool {
-        self.before.get().is_some() && self.before.get() == fingerprint(value)
+    /// How the value is left.
+    pub(super) fn left<T: ?Sized>(&self, value: &T) -> Left {
+        if !self.possible.get() {
+            Left::Unchanged
+        } else if self.before.get().is_some() && self.before.get() == fingerprint(value) {
+            Left::Alike
+        } else {
+            Left::Changed
+        }
     }
 }
 
-/// A hash of the bytes of a value, if it is not too large.
+/// A hash of the bytes of a value, if it is not too large. What the value points to is not looked at.
 fn fingerprint<T: ?Sized>(value: &T) -> Option<u64> {
+    const CHUNK: usize = 64;
     let size = size_of_val(value);
     if size > MOST_BYTES {
         return None;
     }
-    let bytes = std::ptr::from_ref(value).cast::<u8>();
-    let mut hasher = BuildHasherDefault::<DefaultHasher>::default().build_hasher();
-    for index in 0..size {
-        // SAFETY: the byte belongs to a value that is borrowed. It may be padding, which has no defined content; a volatile
-        // read gives whatever is in memory there. If that differs from time to time, a change is seen where there is none, which
-        // costs some executions.
-        hasher.write_u8(unsafe { bytes.add(index).read_volatile() });
+    let bytes = std::ptr::from_ref(value).cast::<MaybeUninit<u8>>();
+    let mut hasher = DefaultHasher::new();
+    let mut chunk = [MaybeUninit::<u8>::uninit(); CHUNK];
+    for start in (0..size).step_by(CHUNK) {
+        let length = CHUNK.min(size - start);
+        // SAFETY: the bytes belong to a value that is borrowed, and nobody else runs. Some may be padding, so they are copied as what may
+        // have no value.
+        unsafe {
+            bytes
+                .add(start)
+                .copy_to_nonoverlapping(chunk.as_mut_ptr(), length);
+        };
+        hasher.write(settled(&mut chunk[..length])?);
     }
     Some(hasher.finish())
+}
+
+/// The bytes that are in memory, padding too. If padding differs from time to time, a change is seen where there is none, which costs some
+/// executions.
+#[cfg(any(
+    target_arch = "x86",
+    target_arch = "x86_64",
+    target_arch = "arm",
+    target_arch = "aarch64",
+    target_arch = "riscv32",
+    target_arch = "riscv64",
+    target_arch = "loongarch64"
+))]
+fn settled(bytes: &mut [MaybeUninit<u8>]) -> Option<&[u8]> {
+    // SAFETY: the assembly does nothing. But it may, as far as the compiler knows, write to all bytes that it gets a pointer to: after it
+    // each of them has a value, which happens to be the one in memory.
+    unsafe {
+        std::arch::asm!("/* {0} */", in(reg) bytes.as_mut_ptr(), options(nostack, preserves_flags));
+        Some(&*(std::ptr::from_ref(bytes) as *const [u8]))
+    }
+}
+
+/// Other platforms do not say what padding contains: every access counts as a change.
+#[cfg(not(any(
+    target_arch = "x86",
+    target_arch = "x86_64",
+    target_arch = "arm",
+    target_arch = "aarch64",
+    target_arch = "riscv32",
+    target_arch = "riscv64",
+    target_arch = "loongarch64"
+)))]
+fn settled(_: &mut [MaybeUninit<u8>]) -> Option<&[u8]> {
+    None
 }

@@ -10,6 +10,7 @@ use raddle_schedule::Location;
 use super::MutexGuard;
 use super::mutex::unlock;
 use crate::rt::operation::Operation;
+use crate::rt::poll_at;
 use crate::rt::{self, Home, Id, Kind, Misuse, State, here, home};
 use crate::thread::{in_time, timed_out_late, times_out, wakes_for_no_reason};
 
@@ -80,7 +81,7 @@ impl Condvar {
     #[track_caller]
     pub fn wait<'a, T: ?Sized>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
         if wakes_for_no_reason() {
-            Self::give_back_for_a_moment(guard)
+            Self::give_back_for_a_moment(guard, false)
         } else {
             self.sleep(guard, false)
         }
@@ -120,7 +121,7 @@ impl Condvar {
     ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
         let timed_out = times_out();
         let waited = if timed_out || wakes_for_no_reason() {
-            Self::give_back_for_a_moment(guard)
+            Self::give_back_for_a_moment(guard, timed_out)
         } else {
             self.sleep(guard, true)
         };
@@ -214,10 +215,15 @@ impl Condvar {
     #[track_caller]
     fn give_back_for_a_moment<T: ?Sized>(
         guard: MutexGuard<'_, T>,
+        timed_out: bool,
     ) -> LockResult<MutexGuard<'_, T>> {
         let place = here();
-        let (mutex, changed) = guard.keep();
-        unlock(mutex, place, changed, false);
+        let (mutex, left) = guard.keep();
+        unlock(mutex, place, left);
+        if timed_out {
+            // A loop around a wait that times out polls.
+            poll_at(place);
+        }
         mutex.lock()
     }
 

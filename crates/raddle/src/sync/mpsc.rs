@@ -25,6 +25,7 @@ use std::time::Duration;
 pub use std::sync::mpsc::{RecvError, RecvTimeoutError, SendError, TryRecvError, TrySendError};
 
 use crate::rt::operation::{Operation, channel as outcome};
+use crate::rt::poll_at;
 use crate::rt::{self, Id, Misuse, Place, State, here};
 use crate::thread::{in_time, times_out};
 
@@ -280,7 +281,12 @@ impl<T> Receiver<T> {
     #[track_caller]
     pub fn recv_timeout(&self, _timeout: Duration) -> Result<T, RecvTimeoutError> {
         let received = if times_out() {
-            self.receive(here(), false)
+            let received = self.receive(here(), false);
+            if received.is_err() {
+                // A loop around a wait that times out polls.
+                poll_at(here());
+            }
+            received
         } else {
             let place = here();
             in_time(|| self.receive(place, true))

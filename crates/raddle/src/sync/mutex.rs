@@ -207,11 +207,20 @@ impl<T: ?Sized> UnwindSafe for MutexGuard<'_, T> {}
 impl<T: ?Sized> RefUnwindSafe for MutexGuard<'_, T> {}
 
 impl<'a, T: ?Sized> MutexGuard<'a, T> {
-    /// The mutex, which stays locked: for condition variables.
-    pub(super) fn keep(self) -> (&'a Mutex<T>, bool) {
-        let parts = (self.mutex, self.changes.are_possible());
+    /// The mutex, which stays locked, and how what it protects was left: for condition variables.
+    pub(super) fn keep(self) -> (&'a Mutex<T>, Left) {
+        let parts = (self.mutex, self.left());
         std::mem::forget(self);
         parts
+    }
+
+    fn data(&self) -> &T {
+        // SAFETY: the lock is held.
+        unsafe { &*self.mutex.data.get() }
+    }
+
+    fn left(&self) -> Left {
+        self.changes.left(self.data())
     }
 }
 
@@ -219,14 +228,14 @@ impl<T: ?Sized> Deref for MutexGuard<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: the lock is held.
-        unsafe { &*self.mutex.data.get() }
+        self.changes.begin(self.data());
+        self.data()
     }
 }
 
 impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
-        self.changes.begin(&**self);
+        self.changes.begin(self.data());
         // SAFETY: the lock is held, and the guard is borrowed exclusively.
         unsafe { &mut *self.mutex.data.get() }
     }
@@ -237,26 +246,18 @@ impl<T: ?Sized> Drop for MutexGuard<'_, T> {
         if !self.was_panicking && rt::panicking() {
             self.mutex.set_poison(self.place, true);
         }
-        let unchanged = self.changes.show_nothing(&**self);
-        unlock(
-            self.mutex,
-            self.place,
-            self.changes.are_possible(),
-            unchanged,
-        );
+        unlock(self.mutex, self.place, self.left());
     }
 }
 
 /// Gives back a mutex that was locked at `place`.
-pub(super) fn unlock<T: ?Sized>(mutex: &Mutex<T>, place: Place, changed: bool, unchanged: bool) {
+pub(super) fn unlock<T: ?Sized>(mutex: &Mutex<T>, place: Place, left: Left) {
     if rt::try_current().is_none() {
         return;
     }
     rt::perform_at(place, |state| {
         let current = state.current;
-        let thread = state.thread_mut(current);
-        thread.changed_under_lock = changed;
-        thread.looks_unchanged = unchanged;
+        state.thread_mut(current).polling.leaves(left);
         Ok(Operation::Unlock {
             mutex: mutex.locate(state)?,
             left: Left::Changed,

@@ -276,6 +276,13 @@ pub struct RwLockWriteGuard<'a, T: ?Sized> {
 // SAFETY: it gives out shared references to the data only, where it is shared itself.
 unsafe impl<T: ?Sized + Sync> Sync for RwLockWriteGuard<'_, T> {}
 
+impl<T: ?Sized> RwLockWriteGuard<'_, T> {
+    fn data(&self) -> &T {
+        // SAFETY: the lock is held.
+        unsafe { &*self.lock.data.get() }
+    }
+}
+
 impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
     /// Keeps the lock for reading only.
     #[track_caller]
@@ -298,14 +305,14 @@ impl<T: ?Sized> Deref for RwLockWriteGuard<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: the lock is held.
-        unsafe { &*self.lock.data.get() }
+        self.changes.begin(self.data());
+        self.data()
     }
 }
 
 impl<T: ?Sized> DerefMut for RwLockWriteGuard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
-        self.changes.begin(&**self);
+        self.changes.begin(self.data());
         // SAFETY: the lock is held for writing, and the guard is borrowed exclusively.
         unsafe { &mut *self.lock.data.get() }
     }
@@ -319,12 +326,10 @@ impl<T: ?Sized> Drop for RwLockWriteGuard<'_, T> {
         if rt::try_current().is_none() {
             return;
         }
-        let unchanged = self.changes.show_nothing(&**self);
+        let left = self.changes.left(self.data());
         rt::perform_at(self.place, |state| {
             let current = state.current;
-            let thread = state.thread_mut(current);
-            thread.changed_under_lock = self.changes.are_possible();
-            thread.looks_unchanged = unchanged;
+            state.thread_mut(current).polling.leaves(left);
             Ok(Operation::WriteUnlock {
                 lock: self.lock.locate(state)?,
                 left: Left::Changed,

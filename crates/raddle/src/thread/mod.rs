@@ -16,7 +16,7 @@ mod spawn;
 pub use handle::{Thread, ThreadId, current};
 pub(crate) use local::drop_locals;
 pub use local::{AccessError, LocalKey};
-pub(crate) use park::{in_time, spin_at, timed_out_late, times_out, wakes_for_no_reason};
+pub(crate) use park::{in_time, timed_out_late, times_out, wakes_for_no_reason};
 pub use park::{park, park_timeout, sleep, yield_now};
 #[allow(deprecated)]
 pub use park::{park_timeout_ms, sleep_ms};

@@ -8,6 +8,7 @@ use raddle_outcome::Kind;
 use crate::rt::{
     self, Place, here,
     operation::{Operation, Reason},
+    poll_at,
 };
 
 /// Waits until somebody [unparks](super::Thread::unpark) the thread, or has done so before.
@@ -42,6 +43,8 @@ pub fn park_timeout(_duration: Duration) {
                 failure: Ordering::Relaxed,
             })
         });
+        // A loop around a wait that times out polls.
+        poll_at(std::panic::Location::caller());
     } else {
         let place = here();
         in_time(|| park_at(place));
@@ -116,24 +119,27 @@ pub(crate) fn wakes_for_no_reason() -> bool {
     wakes
 }
 
-/// Says that the thread waits for others in a loop. It is not run again in vain: the loop is
-/// only gone round again when something has changed that it looks at.
+/// Says that the thread waits for others in a loop. After an iteration that found everything as the thread had left it, the
+/// loop is suspended until something changes that it has touched.
 #[track_caller]
+#[inline(always)]
 pub fn yield_now() {
-    spin_at(here());
+    poll_at(std::panic::Location::caller());
 }
 
 /// As [`yield_now`]: how long it takes is not modelled.
 #[track_caller]
+#[inline(always)]
 pub fn sleep(_duration: Duration) {
-    spin_at(here());
+    poll_at(std::panic::Location::caller());
 }
 
 /// As [`sleep`].
 #[deprecated(note = "as in `std`: replaced by `thread::sleep`")]
 #[track_caller]
+#[inline(always)]
 pub fn sleep_ms(_ms: u32) {
-    spin_at(here());
+    poll_at(std::panic::Location::caller());
 }
 
 /// As [`park_timeout`].
@@ -141,10 +147,4 @@ pub fn sleep_ms(_ms: u32) {
 #[track_caller]
 pub fn park_timeout_ms(ms: u32) {
     park_timeout(Duration::from_millis(ms.into()));
-}
-
-pub(crate) fn spin_at(place: Place) {
-    if rt::with(|state| state.spin(place)) {
-        rt::perform_at(place, |_| Ok(Operation::Resume));
-    }
 }

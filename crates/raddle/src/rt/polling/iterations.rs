@@ -1,0 +1,265 @@
+//! Iterations: what a thread does from one arrival at a site to the next.
+
+use std::hash::{Hash as _, Hasher};
+use std::mem::discriminant;
+
+use raddle_schedule::{Access, Mode};
+
+use super::watch::Memory;
+use crate::rt::objects::Kind;
+use crate::rt::operation::{mx, rw};
+use crate::rt::thread::Announced;
+
+/// The iterations that a thread has made since it was last disturbed.
+#[derive(Debug, Default)]
+pub(super) struct Iterations {
+    sequence: Vec<Iteration>,
+    /// The one under way.
+    current: Current,
+    /// The shape of the last one.
+    shape: Option<(usize, u64)>,
+}
+
+/// An iteration that is over.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Iteration {
+    /// Where it has arrived.
+    site: usize,
+    /// Its operations, locations, and values.
+    digest: u64,
+    /// A fingerprint of the stack after it, if that is compared.
+    stack: u64,
+    /// Whether it is one operation that leaves one location as it was.
+    is_single: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Current {
+    digest: u64,
+    /// Its operations and locations.
+    shape: u64,
+    steps: u32,
+    is_single: bool,
+    disturbed: bool,
+    torn: bool,
+}
+
+impl Iterations {
+    pub(super) fn reset(&mut self) {
+        self.sequence.clear();
+        self.current = Current::default();
+        self.shape = None;
+    }
+
+    /// A step is made.
+    pub(super) fn note(&mut self, digest: Digest, is_single: bool) {
+        let current = &mut self.current;
+        current.digest = mix(current.digest, digest.values);
+        current.shape = mix(current.shape, digest.shape);
+        current.is_single = is_single && current.steps == 0;
+        current.steps += 1;
+    }
+
+    /// The thread finds that another one has done something. `torn`: it has seen both what was there before and what is there now.
+    pub(super) fn disturb(&mut self, torn: bool) {
+        self.current.disturbed = true;
+        self.current.torn |= torn;
+    }
+
+    /// The thread arrives at a site.
+    pub(super) fn arrive(&mut self, site: usize, stack: u64, memory: &mut Memory) {
+        let current = std::mem::take(&mut self.current);
+        let shape = (site, current.shape);
+        let repeats = self.shape.replace(shape) == Some(shape);
+        let iteration = Iteration {
+            site,
+            digest: current.digest,
+            stack,
+            is_single: current.is_single,
+        };
+        let begins = Iteration {
+            site,
+            digest: 0,
+            stack: 0,
+            is_single: false,
+        };
+        if self.sequence.is_empty() || current.disturbed {
+            self.sequence.clear();
+            self.sequence.push(begins);
+            if repeats && !current.torn {
+                // It has gone through the loop with what is there now.
+                self.sequence.push(iteration);
+                memory.begin_with_iteration();
+            } else {
+                memory.begin_after_iteration();
+            }
+        } else {
+            self.sequence.push(iteration);
+            memory.end_iteration();
+        }
+    }
+
+    /// The site at which the thread has arrived last.
+    pub(super) fn site(&self) -> Option<usize> {
+        self.sequence.last().map(|last| last.site)
+    }
+
+    /// How many undisturbed iterations the thread has made since it first arrived at a site.
+    pub(super) fn count(&self, site: usize) -> u32 {
+        u32::try_from(self.since(site).len()).unwrap_or(u32::MAX)
+    }
+
+    /// The same for all sites of the sequence.
+    pub(super) fn counts(&self) -> impl Iterator<Item = (usize, u32)> {
+        let mut sites: Vec<usize> = self.sequence.iter().map(|one| one.site).collect();
+        sites.sort_unstable();
+        sites.dedup();
+        sites.into_iter().map(|site| (site, self.count(site)))
+    }
+
+    /// The undisturbed iterations since the thread first arrived at a site.
+    pub(super) fn since(&self, site: usize) -> &[Iteration] {
+        let first = self.sequence.iter().position(|one| one.site == site);
+        first.map_or(&[], |first| &self.sequence[first + 1..])
+    }
+}
+
+/// How a sequence of iterations repeats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Repetition {
+    /// How many iterations there are before.
+    pub(super) transient: usize,
+    pub(super) period: usize,
+}
+
+impl Repetition {
+    /// The one that takes the fewest iterations until it has been gone through once, if the sequence has repeated at least for its second half.
+    pub(super) fn of(iterations: &[Iteration]) -> Option<Self> {
+        Self::by(iterations, |one| (one.site, one.digest))
+    }
+
+    /// The same, if the stack repeats too.
+    pub(super) fn with_stack(iterations: &[Iteration]) -> Option<Self> {
+        Self::by(iterations, |one| (one.site, one.digest, one.stack))
+    }
+
+    fn by<K: PartialEq>(iterations: &[Iteration], key: impl Fn(&Iteration) -> K) -> Option<Self> {
+        let key = |index: usize| key(&iterations[index]);
+        let length = iterations.len();
+        let half = length / 2;
+        let mut best: Option<Self> = None;
+        for period in 1..=half {
+            if best.is_some_and(|best| best.transient + best.period <= period) {
+                break;
+            }
+            let mut transient = length - period;
+            while transient > 0 && key(transient - 1) == key(transient - 1 + period) {
+                transient -= 1;
+            }
+            let repetition = Self { transient, period };
+            if transient + 2 * period <= length
+                && transient <= half
+                && best.is_none_or(|best| transient + period < best.transient + best.period)
+            {
+                best = Some(repetition);
+            }
+        }
+        best
+    }
+
+    /// Whether each iteration is the same, and is a single operation.
+    pub(super) fn is_single(self, iterations: &[Iteration]) -> bool {
+        (self.transient, self.period) == (0, 1) && iterations.iter().all(|one| one.is_single)
+    }
+}
+
+/// A step in short, to compare with others of the same thread and execution.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Digest {
+    values: u64,
+    shape: u64,
+}
+
+impl Digest {
+    pub(super) fn of(announced: &Announced, choice: u32) -> Self {
+        let mut hasher = Mixer(0);
+        discriminant(&announced.operation).hash(&mut hasher);
+        let shape = mix(
+            hasher.finish(),
+            std::ptr::from_ref(announced.place).addr() as u64,
+        );
+        Self {
+            values: mix(shape, u64::from(choice)),
+            shape,
+        }
+    }
+
+    pub(super) fn touches(&mut self, kind: Kind, access: &Access) {
+        self.shape = mix(self.shape, u64::from(access.location.0));
+        self.values = mix(self.values, u64::from(access.location.0));
+        // Versions of locks are changed by the iterations themselves, and counts by others, without notice.
+        let observed = match kind {
+            Kind::Mutex => mx::LOCKED,
+            Kind::RwLock => rw::WRITER,
+            _ if access.mode == Mode::Shared => 0,
+            _ => u64::MAX,
+        };
+        self.values = mix(self.values, access.before & observed);
+        self.values = mix(self.values, access.after & observed);
+    }
+}
+
+struct Mixer(u64);
+
+impl Hasher for Mixer {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 = mix(self.0, u64::from(byte));
+        }
+    }
+
+    fn write_u64(&mut self, value: u64) {
+        self.0 = mix(self.0, value);
+    }
+}
+
+fn mix(hash: u64, value: u64) -> u64 {
+    let mixed = (hash.rotate_left(23) ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    mixed ^ (mixed >> 29)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn repetition(digests: &[u64]) -> Option<(usize, usize)> {
+        let iteration = |&digest| Iteration {
+            site: 0,
+            digest,
+            stack: 0,
+            is_single: true,
+        };
+        let iterations: Vec<_> = digests.iter().map(iteration).collect();
+        Repetition::of(&iterations).map(|found| (found.transient, found.period))
+    }
+
+    #[test]
+    fn what_repeats_is_found() {
+        assert_eq!(repetition(&[7; 10]), Some((0, 1)));
+        assert_eq!(repetition(&[1, 2, 7, 7, 7, 7, 7, 7]), Some((2, 1)));
+        assert_eq!(repetition(&[1, 2, 1, 2, 1, 2, 1, 2]), Some((0, 2)));
+        // Two equal iterations are no period.
+        assert_eq!(
+            repetition(&[1, 1, 2, 1, 1, 2, 1, 1, 2, 1, 1, 2]),
+            Some((0, 3))
+        );
+        assert_eq!(repetition(&[5, 1, 1, 2, 1, 1, 2, 1, 1, 2]), Some((1, 3)));
+        assert_eq!(repetition(&[1, 2, 3, 4, 5, 6]), None);
+        assert_eq!(repetition(&[1, 2, 3, 4, 5, 5]), None);
+        assert_eq!(repetition(&[]), None);
+    }
+}

@@ -1,0 +1,477 @@
+//! Loops that wait for other threads.
+//!
+//! A loop that polls would run for ever in some schedules, and any number of iterations in all others. So a thread says where it polls
+//! (`yield_now`, `spin_loop`, `sleep`, a wait that times out, a future that is polled again): it *arrives* at a *site*. What it does from
+//! one arrival to the next is an *iteration*: a sequence of operations, each with its location and the value found there.
+//!
+//! An iteration is *undisturbed* if everything that it found was as the thread had left it. After enough undisturbed iterations the thread is
+//! *suspended*: its next operation waits until something changes that it has touched in them.
+//!
+//! # Why that is sound
+//!
+//! **Lemma 1.** Let a thread be in the same local state at two arrivals, and let it change nothing in between. Then every execution
+//! stays an execution, with the same outcome, if what the thread does between the two is left out: its local state is the same without it,
+//! and no other thread observes it.
+//!
+//! **Lemma 2.** In a sequence of undisturbed iterations a thread runs as if it were alone, so what it does is determined by its history. If
+//! its local states begin to repeat after `a` iterations with period `p`, it makes at most `a + p` of them in the executions that are left by
+//! Lemma 1: suspending it after `a + p` undisturbed iterations loses no outcome. It has to be woken by every change of a location that it
+//! touched in them, since any of these may end the loop.
+//!
+//! The local state of real code cannot be observed. It is inferred: a [scout](scout) runs the thread alone, for up to `spin_limit`
+//! iterations, and finds the smallest `a + p` after which the operations, locations, values and the thread's [stack](stack) repeat; or that the loop
+//! ends by itself, and after how many iterations. That number is the *allowance* of the site. It is 0 until a scout says otherwise, and if one does, the
+//! exploration begins again.
+//!
+//! What is inferred can be wrong: a loop can count on the heap and act on the count later, or give up after more iterations
+//! than a scout makes. So each site at which a thread was suspended is an *assumption* of the verdict ([`Assumed::SuspendedLoop`]), and an
+//! exploration that rests on one is not complete.
+//!
+//! Two refinements:
+//!
+//! - **An iteration of one operation** ([`Site::single`]) that would find the same value again is left out already after the first arrival:
+//!   the thread is suspended before it makes the second one. `k` threads that wait for one flag have 2^k executions.
+//! - **An iteration that changes something** can be observed, and Lemma 1 does not apply. Such loops are granted [`EFFECTS`] more iterations, and
+//!   then are suspended all the same: without a bound the exploration would not end.
+//!
+//! # Locks
+//!
+//! What a lock protects is no location. A lock has a version instead, which giving it back changes if the data behind it may
+//! have changed: if a guard was dereferenced at all, since types with interior mutability need no `&mut`. For a thread that polls, the bytes
+//! of the data are compared: if they are the same, the version stays, and the lock is marked as left [alike](Left::Alike). (The data may still have
+//! changed behind a pointer.) Being alike wakes a suspended thread once; otherwise two threads that poll one queue would wake each other
+//! for ever.
+//!
+//! # When nobody else can move
+//!
+//! If no thread can do anything else, the suspended ones continue, in turns, as a last resort. If one of them then leaves its loop, its allowance was too
+//! small, and the exploration begins again. If nothing changes for `spin_limit` steps, the execution is a live-lock.
+
+mod iterations;
+mod scout;
+mod sites;
+mod stack;
+mod watch;
+
+use raddle_outcome::Kind as Assumed;
+use raddle_schedule::{Access, Mode};
+
+use super::Place;
+use super::effect::effect;
+use super::failure::{Failure, FailureKind, Remark};
+use super::objects::{Kind, Objects};
+use super::operation::{Left, Operation, channel, mx, rw};
+use super::state::{Phase, State};
+use super::thread::Announced;
+use iterations::{Digest, Iterations};
+pub(crate) use sites::Sites;
+pub(crate) use stack::{poll_at, scrub};
+use watch::Memory;
+pub(crate) use watch::Watch;
+
+/// How often a thread may say that it polls without making an operation in between. Loops that do so for a while only let time pass; after
+/// that, one does nothing else.
+const MOST_DELAYS: u32 = 1 << 16;
+
+/// How many operations back a loop is recognised by its places.
+const LONGEST_LOOP: usize = 256;
+
+/// How many more undisturbed iterations a loop is granted that changes something in each.
+const EFFECTS: u32 = 2;
+
+/// What is known of how a thread polls in this execution.
+#[derive(Debug, Default)]
+pub(crate) struct Polling {
+    /// Whether it has arrived at a site. What it does before that is never asked for.
+    has_begun: bool,
+    iterations: Iterations,
+    memory: Memory,
+    /// The locations that suspended operations wait for a change of.
+    watches: Vec<Watch>,
+    /// The thread is to be suspended before its next operation.
+    suspend: Option<Suspend>,
+    /// Whether the thread has arrived at a site and made no operation since.
+    has_just_arrived: bool,
+    /// How many operations it had announced at its last arrival, and how often it has arrived there since.
+    arrived_at: usize,
+    delays: u32,
+    /// Whether it was continued as a last resort since it was last disturbed.
+    resorted: bool,
+    /// Whether it was woken only because a lock was left alike, since it was last disturbed.
+    woken_by_alike: bool,
+    /// How the data was treated that is behind the lock which the thread gives back now.
+    behind_lock: Left,
+}
+
+/// How a thread is to be suspended.
+#[derive(Clone, Copy, Debug)]
+enum Suspend {
+    /// Until something changes that it has touched since the sequence of undisturbed iterations began.
+    Sequence { first: u32, count: u32 },
+    /// If its next operation is the same as the last one: until what that found changes.
+    Single(Last),
+}
+
+/// That an operation waits until one of the watches, from the first of these to the second, sees a change.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Suspended {
+    watches: (u32, u32),
+    /// After how many undisturbed iterations.
+    pub(crate) count: u32,
+}
+
+impl Polling {
+    pub(super) fn reset(&mut self) {
+        if self.has_begun {
+            self.iterations.reset();
+            self.memory.reset();
+            self.watches.clear();
+            self.has_begun = false;
+        }
+        self.suspend = None;
+        self.has_just_arrived = false;
+        self.arrived_at = usize::MAX;
+        self.delays = 0;
+        self.resorted = false;
+        self.woken_by_alike = false;
+        self.behind_lock = Left::Changed;
+    }
+
+    pub(super) fn has_begun(&self) -> bool {
+        self.has_begun
+    }
+
+    /// The thread is about to give back a lock, and has left the data behind it like this.
+    pub(crate) fn leaves(&mut self, data: Left) {
+        self.behind_lock = data;
+    }
+
+    /// What a suspended operation waits for.
+    pub(super) fn watched(&self, suspended: Option<Suspended>) -> &[Watch] {
+        suspended.map_or(&[], |suspended| {
+            let (first, end) = suspended.watches;
+            &self.watches[first as usize..end as usize]
+        })
+    }
+
+    /// The thread announces an operation: says how it is suspended before it, if it is, and how it gives back a lock.
+    pub(super) fn announce(
+        &mut self,
+        announced: &[Announced],
+        operation: &mut Operation,
+        place: Place,
+    ) -> Option<Suspended> {
+        let gives_back = match operation {
+            Operation::Unlock { left, .. } | Operation::WriteUnlock { left, .. } => {
+                *left = match self.behind_lock {
+                    // Only of a thread that polls is it known that it does the same again and again.
+                    Left::Alike if !self.polls_at(announced, place) => Left::Changed,
+                    left => left,
+                };
+                true
+            }
+            Operation::ReadUnlock { .. } => true,
+            _ => false,
+        };
+        if gives_back && self.has_just_arrived {
+            // A thread that polls while it holds a lock keeps others from what it waits for: it is suspended after giving it back.
+            return None;
+        }
+        self.has_just_arrived = false;
+        match self.suspend.take()? {
+            Suspend::Sequence { first, count } => Some(Suspended {
+                watches: (first, number(self.watches.len())),
+                count,
+            }),
+            Suspend::Single(last) => {
+                let is_same = std::ptr::eq(last.place, place) && last.operation == *operation;
+                is_same.then(|| {
+                    let first = number(self.watches.len());
+                    self.watches.push(last.watch);
+                    Suspended {
+                        watches: (first, first + 1),
+                        count: 0,
+                    }
+                })
+            }
+        }
+    }
+
+    /// Whether the thread has been at a place before its last arrival: it is in a loop around the site.
+    fn polls_at(&self, announced: &[Announced], place: Place) -> bool {
+        self.has_begun
+            && announced[..self.arrived_at.min(announced.len())]
+                .iter()
+                .rev()
+                .take(LONGEST_LOOP)
+                .any(|earlier| std::ptr::eq(earlier.place, place))
+    }
+
+    /// Remembers what a step found and left. `own` are the accesses of the operation itself.
+    pub(super) fn note_step(
+        &mut self,
+        announced: &Announced,
+        made: Outcome,
+        own: &[Access],
+        objects: &Objects,
+    ) {
+        // These are only possible because another thread has done something, and not again for the same reason.
+        let mut disturbed = match announced.operation {
+            Operation::Taken { .. } => true,
+            Operation::Receive { .. } => made.result == channel::OK,
+            _ => announced.woken_by.is_some(),
+        };
+        let mut torn = disturbed;
+        match made.woken {
+            None => {}
+            Some(Woken::LastResort) => self.resorted = true,
+            Some(Woken::ByAlike) => self.woken_by_alike = true,
+            Some(Woken::ByChange) => disturbed = true,
+        }
+        let mut digest = Digest::of(announced, made.choice);
+        for access in own {
+            digest.touches(objects.kind(access.location), access);
+            let change = self.memory.touch(objects.kind(access.location), access);
+            disturbed |= change.is_some();
+            torn |= change == Some(watch::Change::WithinIteration);
+            if let Some(Suspend::Sequence { first, .. }) = self.suspend {
+                // It gives back a lock before it is suspended.
+                self.memory.watch_last(&mut self.watches, first as usize);
+            }
+        }
+        let is_silent =
+            |access: &Access| access.mode != Mode::Shared && access.before == access.after;
+        let is_single = matches!(own, [access] if is_silent(access));
+        self.iterations.note(digest, is_single);
+        if matches!(announced.operation, Operation::Spawn { .. }) {
+            self.memory.note_effect();
+        }
+        if disturbed {
+            self.iterations.disturb(torn);
+            self.resorted = false;
+            self.woken_by_alike = false;
+        }
+    }
+}
+
+/// What became of a step.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Outcome {
+    pub(super) choice: u32,
+    pub(super) result: u64,
+    /// If its thread was suspended before it: why it no longer is.
+    pub(super) woken: Option<Woken>,
+}
+
+/// Why a suspended thread continues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Woken {
+    /// No thread could do anything else, and nothing has changed.
+    LastResort,
+    /// The only change is that locks were left alike, which it may have to find as a last resort.
+    ByAlike,
+    /// Something has changed that it touched.
+    ByChange,
+}
+
+impl State {
+    /// The current thread says that it polls. Returns whether it needs an operation to do so, because it does nothing else.
+    /// `stack` is a fingerprint of its stack, if that is [compared](State::stack_to_compare).
+    fn poll(&mut self, place: Place, stack: u64) -> bool {
+        let thread = &mut self.threads[self.current.index()];
+        let polling = &mut thread.polling;
+        if polling.arrived_at == thread.announced.len() {
+            polling.delays += 1;
+            if polling.delays <= MOST_DELAYS {
+                return false;
+            }
+            // The operation that comes now does not count as one.
+            polling.arrived_at += 1;
+            polling.suspend = Some(Suspend::Sequence {
+                first: number(polling.watches.len()),
+                count: polling.delays,
+            });
+            return true;
+        }
+        polling.arrived_at = thread.announced.len();
+        polling.delays = 0;
+        if self.phase == Phase::Running {
+            self.arrive(place, stack);
+        }
+        false
+    }
+
+    /// The current thread arrives at a site after an iteration.
+    fn arrive(&mut self, place: Place, stack: u64) {
+        let current = self.current;
+        let thread = &mut self.threads[current.index()];
+        let last = thread.announced.last().map(|last| last.place);
+        let number = self.sites.number(current, place, last);
+        let polling = &mut thread.polling;
+        polling.has_begun = true;
+        polling.has_just_arrived = true;
+        polling
+            .iterations
+            .arrive(number, stack, &mut polling.memory);
+        let count = polling.iterations.count(number);
+        if let Some(scout) = &mut self.sites.scout
+            && scout.follows(current)
+        {
+            scout.comes_to(number, &polling.iterations, self.settings.spin_limit);
+            return;
+        }
+        let site = self.sites.site(number);
+        if count == 0 {
+            if site.single == Some(true)
+                && site.allowance == 0
+                && let Some(last) = self.last_alone()
+            {
+                self.assume(Assumed::SuspendedLoop.at(place));
+                self.thread_mut(current).polling.suspend = Some(Suspend::Single(last));
+            }
+            return;
+        }
+        let effects = if polling.memory.has_effects() {
+            EFFECTS
+        } else {
+            0
+        };
+        if count <= site.allowance + effects {
+            return;
+        }
+        let first = polling.watches.len();
+        let ignores_alike = polling.woken_by_alike;
+        polling.memory.watch(&mut polling.watches, ignores_alike);
+        let sees = |watch: &Watch| watch.sees(self.objects.value(watch.location));
+        if self.settings.replayed == 0 && !polling.watches[first..].iter().any(sees) {
+            // Alone it would find what it has found before.
+            self.sites.want(current, number, self.made.len());
+        }
+        polling.suspend = Some(Suspend::Sequence {
+            first: self::number(first),
+            count,
+        });
+        self.assume(Assumed::SuspendedLoop.at(place));
+    }
+
+    /// Up to where the stack of the current thread is to be compared when it polls, or 0.
+    pub(super) fn stack_to_compare(&self) -> usize {
+        let scout = self.sites.scout.as_ref();
+        let is_followed = scout.is_some_and(|scout| scout.thread == self.current);
+        if is_followed && self.phase == Phase::Running {
+            self.thread(self.current).stack_base
+        } else {
+            0
+        }
+    }
+
+    /// The last operation of the current thread, if it touched one location and left it as it was.
+    fn last_alone(&self) -> Option<Last> {
+        let made = self
+            .made
+            .last()
+            .filter(|made| made.thread == self.current)?;
+        match self.accesses_of(self.made.len() - 1) {
+            &[access] if access.mode != Mode::Shared && access.before == access.after => {
+                Some(Last {
+                    place: made.place,
+                    operation: made.operation,
+                    watch: Watch::new(self.objects.kind(access.location), &access),
+                })
+            }
+            _ => None,
+        }
+    }
+
+    /// The current thread announces its next operation.
+    pub(crate) fn announce(&mut self, operation: Operation, place: Place) {
+        self.notice_leaving(&operation);
+        self.threads[self.current.index()].announce(operation, place);
+    }
+
+    /// The current thread is about to announce an operation. If it was continued as a last resort, and now does something that it has not done
+    /// in its loop, it leaves the loop by itself: it has to be allowed to do so while others can move.
+    fn notice_leaving(&mut self, operation: &Operation) {
+        let thread = &self.threads[self.current.index()];
+        let polling = &thread.polling;
+        if !polling.resorted {
+            return;
+        }
+        let mut leaves = matches!(operation, Operation::Spawn { .. } | Operation::End { .. });
+        effect(operation, &self.objects, &mut |access| {
+            leaves |= !polling.memory.knows(access.location);
+        });
+        if leaves {
+            for (site, count) in polling.iterations.counts() {
+                self.learned |= self.sites.raise(site, count);
+            }
+            self.threads[self.current.index()].polling.resorted = false;
+        }
+    }
+
+    /// Why a thread that is suspended before its next operation can continue.
+    pub(super) fn woken(&self, announced: &Announced, watched: &[Watch]) -> Option<Woken> {
+        announced.suspended?;
+        let sees = |ignored: fn(&Watch, u64) -> bool| {
+            watched
+                .iter()
+                .any(|watch| ignored(watch, self.objects.value(watch.location)))
+        };
+        Some(if sees(Watch::sees_change) {
+            Woken::ByChange
+        } else if sees(Watch::sees_alike) {
+            Woken::ByAlike
+        } else {
+            Woken::LastResort
+        })
+    }
+
+    /// What to say when polling has led to nothing for too long.
+    pub(crate) fn live_lock(&self) -> Failure {
+        let mut remarks = Vec::new();
+        for &id in &self.started {
+            let thread = self.thread(id);
+            if !thread.ended
+                && let Some(site) = thread.polling.iterations.site()
+            {
+                remarks.push(Remark::new(id, self.sites.site(site).place, "spins here"));
+            }
+        }
+        Failure {
+            kind: FailureKind::LiveLock,
+            message: "live-lock: the threads that are left spin for ever".into(),
+            remarks,
+        }
+    }
+}
+
+/// The operation that a thread made before it arrived, and what it found.
+#[derive(Clone, Copy, Debug)]
+struct Last {
+    place: Place,
+    operation: Operation,
+    watch: Watch,
+}
+
+/// Whether an access changes something, other than that somebody was there for a moment.
+pub(super) fn progresses(kind: Kind, access: &Access) -> bool {
+    let passing = match kind {
+        Kind::Mutex => mx::LOCKED | mx::ALL_ALIKE,
+        Kind::RwLock => rw::READERS | rw::WRITER | rw::ALL_ALIKE,
+        _ => 0,
+    };
+    (access.before ^ access.after) & !passing != 0
+}
+
+/// The part of a value that says that a lock was left alike.
+fn alike(kind: Kind) -> u64 {
+    match kind {
+        Kind::Mutex => mx::ALL_ALIKE,
+        Kind::RwLock => rw::ALL_ALIKE,
+        _ => 0,
+    }
+}
+
+fn number(index: usize) -> u32 {
+    u32::try_from(index).expect("too many watched locations")
+}

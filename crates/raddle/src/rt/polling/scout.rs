@@ -1,0 +1,183 @@
+//! Scouts: what a suspended thread would do if it were not suspended.
+//!
+//! A scout runs the execution so far once more, in a state of its own, and then only the one thread, for as many iterations as it takes. The
+//! exploration does not notice, unless it learns that the site needs another allowance.
+
+use raddle_schedule::{Execution, Move, Step, ThreadId};
+
+use super::iterations::{Iterations, Repetition};
+use crate::rt::operation::{Operation, Reason};
+use crate::rt::program::Program;
+
+/// A thread was suspended at a site of which too little is known.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wanted {
+    pub(super) thread: ThreadId,
+    pub(super) site: usize,
+    /// How many steps had been made.
+    pub(super) steps: usize,
+}
+
+/// What is known of a thread that is followed.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::rt) struct Scout {
+    pub(super) thread: ThreadId,
+    pub(super) site: usize,
+    /// Whether the execution has come to where the thread is suspended.
+    is_there: bool,
+    /// The last count of undisturbed iterations.
+    count: u32,
+    /// The highest count after which the thread has left the loop.
+    left_after: u32,
+    /// Whether it has made so many iterations that it will make them for ever.
+    is_over: bool,
+    /// What it does then.
+    repeats: Option<Repetition>,
+    single: bool,
+}
+
+impl Scout {
+    fn new(wanted: Wanted) -> Self {
+        Self {
+            thread: wanted.thread,
+            site: wanted.site,
+            is_there: false,
+            count: 0,
+            left_after: 0,
+            is_over: false,
+            repeats: None,
+            single: false,
+        }
+    }
+
+    pub(super) fn follows(&self, thread: ThreadId) -> bool {
+        self.is_there && self.thread == thread
+    }
+
+    /// The thread arrives at a site.
+    pub(super) fn comes_to(&mut self, site: usize, iterations: &Iterations, limit: u32) {
+        let count = iterations.count(self.site);
+        if count < self.count {
+            // It has done something else in between, and was disturbed.
+            self.leaves();
+        }
+        self.count = count;
+        if count >= limit || iterations.count(site) >= limit {
+            self.is_over = true;
+            let iterations = iterations.since(self.site);
+            // If the stack does not repeat, what it contains does not matter, or the loop counts without end.
+            self.repeats =
+                Repetition::with_stack(iterations).or_else(|| Repetition::of(iterations));
+            self.single = self
+                .repeats
+                .is_some_and(|found| found.is_single(iterations));
+        }
+    }
+
+    /// The thread does something else than to poll.
+    fn leaves(&mut self) {
+        self.left_after = self.left_after.max(self.count);
+    }
+
+    /// How many undisturbed iterations the site is to be allowed: those after which the thread leaves by itself, and those after which it has gone once
+    /// through what repeats.
+    pub(super) fn allowance(&self) -> u32 {
+        let repeats = self
+            .repeats
+            .map_or(0, |found| found.transient + found.period - 1);
+        self.left_after
+            .max(u32::try_from(repeats).unwrap_or(u32::MAX))
+    }
+
+    pub(super) fn is_single(&self) -> bool {
+        self.single && self.left_after == 0
+    }
+}
+
+impl Program {
+    /// Finds out about the sites of this execution of which too little is known.
+    pub(crate) fn send_scouts(&mut self) {
+        let wanted = self.runtime.state.borrow_mut().sites.take_wanted();
+        if wanted.is_empty() {
+            return;
+        }
+        let moves = self.moves();
+        for wanted in wanted {
+            let scout = self.send(wanted, &moves[..wanted.steps]);
+            let mut state = self.runtime.state.borrow_mut();
+            state.learned |= state.sites.learn(&scout);
+        }
+    }
+
+    fn send(&mut self, wanted: Wanted, moves: &[Move]) -> Scout {
+        let mut state = self.runtime.state.borrow().apprentice();
+        state.sites.scout = Some(Scout::new(wanted));
+        let mut other = self.with_state(state);
+        std::mem::swap(&mut self.pool, &mut other.pool);
+        other.follow(wanted.thread, moves);
+        std::mem::swap(&mut self.pool, &mut other.pool);
+        // What is left behind is left on this thread.
+        let left = other.runtime.state.borrow().stuck_unwinding;
+        self.runtime.state.borrow_mut().stuck_unwinding = left;
+        other.scout_mut(|scout| *scout)
+    }
+
+    /// Runs these moves, and then one thread alone.
+    fn follow(&mut self, thread: ThreadId, moves: &[Move]) {
+        self.restart();
+        let mut step = Step::default();
+        if moves.iter().all(|&next| self.advance(next, &mut step)) {
+            self.find_suspended(thread);
+            while !self.scout_mut(|scout| scout.is_over) && !self.has_too_many_steps() {
+                let choice = u32::from(self.may_time_out(thread));
+                if !self.advance(Move { thread, choice }, &mut step) {
+                    self.scout_mut(Scout::leaves);
+                    break;
+                }
+            }
+        }
+        self.end();
+    }
+
+    /// The execution has come to where the thread was suspended.
+    fn find_suspended(&self, thread: ThreadId) {
+        let mut state = self.runtime.state.borrow_mut();
+        let state = &mut *state;
+        if let Some(scout) = &mut state.sites.scout {
+            scout.is_there = true;
+            let iterations = &state.threads[thread.index()].polling.iterations;
+            scout.count = iterations.count(scout.site);
+        }
+    }
+
+    fn scout_mut<R>(&self, change: impl FnOnce(&mut Scout) -> R) -> R {
+        let mut state = self.runtime.state.borrow_mut();
+        change(state.sites.scout.as_mut().expect("a scout is under way"))
+    }
+
+    fn has_too_many_steps(&self) -> bool {
+        let state = self.runtime.state.borrow();
+        state.made.len() >= state.settings.max_steps
+    }
+
+    /// Whether a thread that waits alone has to decide about a timeout: nobody else would end the wait.
+    fn may_time_out(&self, thread: ThreadId) -> bool {
+        let state = self.runtime.state.borrow();
+        let next = state.thread(thread).next();
+        next.is_some_and(|next| {
+            let timeout = Reason::Timeout;
+            matches!(next.operation, Operation::Choose { reason, .. } if reason == timeout)
+        })
+    }
+
+    /// Makes a step, if it is possible whatever the thread watches.
+    fn advance(&mut self, next: Move, step: &mut Step) -> bool {
+        let can_move = {
+            let state = self.runtime.state.borrow();
+            state.failure.is_none()
+                && state.started.contains(&next.thread)
+                && state.is_ready(next.thread)
+        };
+        can_move && self.step(next, step).is_ok()
+    }
+}

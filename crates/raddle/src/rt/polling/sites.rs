@@ -1,0 +1,108 @@
+//! The sites at which threads poll, and what is known of them from earlier executions.
+
+use std::collections::HashMap;
+
+use raddle_schedule::ThreadId;
+
+use super::scout::{Scout, Wanted};
+use crate::rt::Place;
+use crate::rt::counts::{Site as Spot, site as spot};
+
+/// How often scouts may come back from a site with nothing new before it counts as known.
+const MOST_SCOUTS: u32 = 16;
+
+/// What is known of a site.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Site {
+    pub(super) place: Place,
+    /// How many undisturbed iterations a thread makes there before it may be suspended after the next.
+    pub(super) allowance: u32,
+    /// Whether an iteration is a single operation, if that is known.
+    pub(super) single: Option<bool>,
+    /// Whether no more scouts are sent.
+    is_known: bool,
+    /// How many came back with nothing new.
+    scouts: u32,
+}
+
+/// All sites: by the thread, the place, and the place of the operation before.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sites {
+    numbers: HashMap<(ThreadId, Spot, Option<Spot>), usize>,
+    sites: Vec<Site>,
+    /// Sites of this execution from which a scout is to be sent.
+    wanted: Vec<Wanted>,
+    pub(in crate::rt) scout: Option<Scout>,
+}
+
+impl Sites {
+    /// An execution begins.
+    pub(crate) fn begin(&mut self) {
+        self.wanted.clear();
+    }
+
+    /// Whether a scout is under way.
+    pub(crate) fn has_scout(&self) -> bool {
+        self.scout.is_some()
+    }
+
+    pub(super) fn number(&mut self, thread: ThreadId, place: Place, last: Option<Place>) -> usize {
+        let new = self.sites.len();
+        let number = *self
+            .numbers
+            .entry((thread, spot(place), last.map(spot)))
+            .or_insert(new);
+        if number == new {
+            self.sites.push(Site {
+                place,
+                allowance: 0,
+                single: None,
+                is_known: false,
+                scouts: 0,
+            });
+        }
+        number
+    }
+
+    pub(super) fn site(&self, number: usize) -> &Site {
+        &self.sites[number]
+    }
+
+    /// A scout is to be sent from a site, after so many steps, unless enough is known of it.
+    pub(super) fn want(&mut self, thread: ThreadId, site: usize, steps: usize) {
+        let is_wanted = || self.wanted.iter().any(|wanted| wanted.site == site);
+        if !self.sites[site].is_known && !is_wanted() {
+            self.wanted.push(Wanted {
+                thread,
+                site,
+                steps,
+            });
+        }
+    }
+
+    pub(super) fn take_wanted(&mut self) -> Vec<Wanted> {
+        std::mem::take(&mut self.wanted)
+    }
+
+    /// Threads make at least this many undisturbed iterations at a site. Returns whether that is new.
+    pub(super) fn raise(&mut self, site: usize, count: u32) -> bool {
+        let allowance = &mut self.sites[site].allowance;
+        let is_new = count > *allowance;
+        if is_new {
+            // A loop that turns out to need more each time is not to be found out about step by step.
+            *allowance = count.max(allowance.saturating_mul(2));
+        }
+        is_new
+    }
+
+    /// A scout has come back. Returns whether that is to be known from the beginning.
+    pub(super) fn learn(&mut self, scout: &Scout) -> bool {
+        let mut is_new = self.raise(scout.site, scout.allowance());
+        let site = &mut self.sites[scout.site];
+        let single = scout.is_single() && site.single != Some(false);
+        is_new |= site.single.replace(single).unwrap_or(false) != single;
+        site.scouts += u32::from(!is_new);
+        site.is_known |= site.scouts >= MOST_SCOUTS;
+        is_new
+    }
+}
