@@ -92,9 +92,11 @@ impl Builder {
         }
     }
 
-    /// Like loom, nothing takes too long, and no condition variable wakes for no reason.
+    /// Like loom, nothing takes too long, no condition variable wakes for no reason, and a model with one execution is run
+    /// once.
     fn checker(&self) -> raddle::Checker {
         let mut checker = raddle::Checker::new().timeouts(false).spurious_wakeups(0);
+        checker = checker.reruns_of_one(false);
         let steps = if self.max_branches < DEFAULT_BRANCHES {
             self.max_branches
         } else {

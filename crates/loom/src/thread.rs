@@ -12,13 +12,11 @@ pub struct Thread(raddle::thread::Thread);
 
 impl Thread {
     /// What tells it apart from others.
-    #[must_use]
     pub fn id(&self) -> ThreadId {
         self.0.id()
     }
 
     /// Its name, if it was given one.
-    #[must_use]
     pub fn name(&self) -> Option<&str> {
         self.0.given_name()
     }
@@ -31,7 +29,6 @@ impl Thread {
 }
 
 /// The thread that is running.
-#[must_use]
 #[track_caller]
 pub fn current() -> Thread {
     Thread(raddle::thread::current())
@@ -74,7 +71,6 @@ impl<T> JoinHandle<T> {
     }
 
     /// The thread.
-    #[must_use]
     pub fn thread(&self) -> &Thread {
         &self.thread
     }
@@ -104,19 +100,16 @@ pub struct Builder(raddle::thread::Builder);
 impl Builder {
     /// No name.
     #[allow(clippy::new_without_default)]
-    #[must_use]
     pub fn new() -> Self {
         Self(raddle::thread::Builder::new())
     }
 
     /// Names the thread.
-    #[must_use]
     pub fn name(self, name: String) -> Self {
         Self(self.0.name(name))
     }
 
     /// How large its stack is at least, in words: loom counts so, unlike `std`.
-    #[must_use]
     pub fn stack_size(self, size: usize) -> Self {
         let bytes = size.saturating_mul(size_of::<usize>());
         Self(self.0.stack_size(bytes))

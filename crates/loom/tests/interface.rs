@@ -341,6 +341,13 @@ fn a_lazy_static_is_gone_with_the_main_thread() {
     });
 }
 
+/// As loom's `thread_local::drop`, which counts in a static of `std`.
+#[test]
+fn a_model_with_one_execution_is_run_once() {
+    static RUNS: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
+    loom::model(|| assert_eq!(RUNS.fetch_add(1, SeqCst), 0));
+}
+
 /// As loom's `double_panic_at_branch_max`.
 #[test]
 fn few_branches_can_be_too_many() {
@@ -381,9 +388,10 @@ fn a_stack_is_measured_in_words() {
 /// As in loom's `thread_api`, which denies warnings.
 #[test]
 #[deny(warnings)]
-fn guards_may_be_ignored() {
+fn guards_and_ids_may_be_ignored() {
     loom::model(|| {
         let (mutex, rwlock) = (loom::sync::Mutex::new(()), loom::sync::RwLock::new(()));
+        thread::current().id();
         mutex.lock().unwrap();
         rwlock.read().unwrap();
         rwlock.write().unwrap();

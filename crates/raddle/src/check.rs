@@ -169,6 +169,13 @@ impl Checker {
         self
     }
 
+    /// Whether the execution is run once more also if there was only one: it is unless this is `false`. A closure that may
+    /// only be run once, because of a static of `std`, can be checked only if it has one execution.
+    pub fn reruns_of_one(mut self, on: bool) -> Self {
+        self.options.reruns_of_one = on;
+        self
+    }
+
     /// Runs one schedule instead of exploring: one from the message of a failure.
     pub fn replay(mut self, schedule: &str) -> Self {
         self.options.replay = Some(schedule.into());

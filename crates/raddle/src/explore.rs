@@ -241,7 +241,9 @@ impl<'a> Run<'a> {
     /// count.
     fn repeat_some(&mut self, mut explored: Explored) -> Explored {
         let Sample { records, .. } = std::mem::take(&mut self.sample);
-        if explored.failure.is_some() || records.is_empty() {
+        let is_the_only_one = records.len() == 1 && explored.executions == 1;
+        let are_run = self.options.reruns_of_one || !is_the_only_one;
+        if explored.failure.is_some() || records.is_empty() || !are_run {
             return explored;
         }
         let reruns = self.options.reruns as usize;

@@ -31,6 +31,8 @@ pub struct Options {
     pub workers: usize,
     /// How many executions are run again at the end, to see that they do the same.
     pub reruns: u32,
+    /// Whether that is done also if there was only one execution.
+    pub reruns_of_one: bool,
     /// A schedule to run instead of exploring.
     pub replay: Option<String>,
     /// Where to write a report.
@@ -66,6 +68,7 @@ impl Default for Options {
             depth: 3,
             workers: 1,
             reruns: 16,
+            reruns_of_one: true,
             replay: None,
             report_file: None,
             count_classes: false,

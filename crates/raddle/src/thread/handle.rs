@@ -30,7 +30,6 @@ impl Thread {
     }
 
     /// What tells it apart from others.
-    #[must_use]
     pub fn id(&self) -> ThreadId {
         self.id
     }
@@ -43,7 +42,6 @@ impl Thread {
     }
 
     /// Its name, if it was given one.
-    #[must_use]
     pub fn name(&self) -> Option<&str> {
         match &self.name {
             Some(name) => Some(name),
@@ -72,7 +70,6 @@ impl fmt::Debug for Thread {
 }
 
 /// The thread that is running.
-#[must_use]
 #[track_caller]
 pub fn current() -> Thread {
     rt::depends_on_thread();
