@@ -94,7 +94,7 @@ fn the_bounded_queue() {
         message,
         "live-lock: the threads that are left spin for ever"
     );
-    assert_eq!(verify(bounded_queue::<false>), 1360);
+    assert_eq!(verify(bounded_queue::<false>), 2136);
 }
 
 /// A writer and a reader: both numbers are always the same.
@@ -114,7 +114,7 @@ fn the_seqlock() {
     let (kind, message) = find(seqlock::<true>);
     assert_eq!(kind, Panic);
     assert!(message.contains("half of a write was read"), "{message}");
-    assert_eq!(verify(seqlock::<false>), 7043);
+    assert_eq!(verify(seqlock::<false>), 6083);
 }
 
 /// A writer and two readers.

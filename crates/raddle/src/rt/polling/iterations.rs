@@ -10,10 +10,12 @@ use crate::rt::objects::Kind;
 use crate::rt::operation::{mx, rw};
 use crate::rt::thread::Announced;
 
-/// The iterations that a thread has made since it was last disturbed.
+/// The iterations that a thread has made since it was last disturbed, or has last changed something.
 #[derive(Debug, Default)]
 pub(super) struct Iterations {
     sequence: Vec<Iteration>,
+    /// How many iterations in a row have changed something, undisturbed.
+    effects: u32,
     /// The one under way.
     current: Current,
     /// The shape of the last one.
@@ -36,7 +38,7 @@ pub(super) struct Iteration {
 #[derive(Clone, Copy, Debug, Default)]
 struct Current {
     digest: u64,
-    /// Its operations and locations.
+    /// Its operations, but for locations and values.
     shape: u64,
     steps: u32,
     is_single: bool,
@@ -47,6 +49,7 @@ struct Current {
 impl Iterations {
     pub(super) fn reset(&mut self) {
         self.sequence.clear();
+        self.effects = 0;
         self.current = Current::default();
         self.shape = None;
     }
@@ -83,20 +86,33 @@ impl Iterations {
             stack: 0,
             is_single: false,
         };
-        if self.sequence.is_empty() || current.disturbed {
-            self.sequence.clear();
-            self.sequence.push(begins);
-            if repeats && !current.torn {
-                // It has gone through the loop with what is there now.
-                self.sequence.push(iteration);
-                memory.begin_with_iteration();
-            } else {
-                memory.begin_after_iteration();
-            }
-        } else {
+        let effect = memory.end_iteration();
+        let goes_on = !self.sequence.is_empty() && !current.disturbed;
+        self.effects = match (effect, goes_on) {
+            (true, true) => self.effects + 1,
+            (true, false) => 1,
+            (false, _) => 0,
+        };
+        if goes_on && !effect {
             self.sequence.push(iteration);
-            memory.end_iteration();
+            return;
         }
+        self.sequence.clear();
+        self.sequence.push(begins);
+        if effect {
+            memory.begin_with_iteration();
+        } else if repeats && !current.torn {
+            // It has gone through the loop once, the same way as before, with what is there now.
+            self.sequence.push(iteration);
+            memory.begin_with_iteration();
+        } else {
+            memory.begin_after_iteration();
+        }
+    }
+
+    /// How many iterations in a row have changed something, undisturbed.
+    pub(super) fn effects(&self) -> u32 {
+        self.effects
     }
 
     /// The site at which the thread has arrived last.
@@ -195,7 +211,6 @@ impl Digest {
     }
 
     pub(super) fn touches(&mut self, kind: Kind, access: &Access) {
-        self.shape = mix(self.shape, u64::from(access.location.0));
         self.values = mix(self.values, u64::from(access.location.0));
         // Versions of locks are changed by the iterations themselves, and counts by others, without notice.
         let observed = match kind {

@@ -31,8 +31,8 @@
 //!
 //! - **An iteration of one operation** ([`Site::single`]) that would find the same value again is left out already after the first arrival:
 //!   the thread is suspended before it makes the second one. `k` threads that wait for one flag have 2^k executions.
-//! - **An iteration that changes something** can be observed, and Lemma 1 does not apply. Such loops are granted [`EFFECTS`] more iterations, and
-//!   then are suspended all the same: without a bound the exploration would not end.
+//! - **An iteration that changes something** can be observed, and Lemma 1 does not apply: it begins the sequence anew. A loop that does so in every
+//!   iteration is suspended after [`EFFECTS`] more of them all the same, since without a bound the exploration would not end.
 //!
 //! # Locks
 //!
@@ -76,7 +76,7 @@ const MOST_DELAYS: u32 = 1 << 16;
 /// How many operations back a loop is recognised by its places.
 const LONGEST_LOOP: usize = 256;
 
-/// How many more undisturbed iterations a loop is granted that changes something in each.
+/// How many more undisturbed iterations a loop is granted that changes something in each of them.
 const EFFECTS: u32 = 2;
 
 /// What is known of how a thread polls in this execution.
@@ -321,7 +321,13 @@ impl State {
             return;
         }
         let site = self.sites.site(number);
-        if count == 0 {
+        let effects = polling.iterations.effects();
+        let count = if effects > 0 {
+            effects.saturating_sub(EFFECTS)
+        } else {
+            count
+        };
+        if effects == 0 && count == 0 {
             if site.single == Some(true)
                 && site.allowance == 0
                 && let Some(last) = self.last_alone()
@@ -331,12 +337,7 @@ impl State {
             }
             return;
         }
-        let effects = if polling.memory.has_effects() {
-            EFFECTS
-        } else {
-            0
-        };
-        if count <= site.allowance + effects {
+        if count <= site.allowance {
             return;
         }
         let first = polling.watches.len();

@@ -56,7 +56,7 @@ impl Scout {
 
     /// The thread arrives at a site.
     pub(super) fn comes_to(&mut self, site: usize, iterations: &Iterations, limit: u32) {
-        let count = iterations.count(self.site);
+        let count = iterations.count(self.site).max(iterations.effects());
         if count < self.count {
             // It has done something else in between, and was disturbed.
             self.leaves();
@@ -146,7 +146,7 @@ impl Program {
         if let Some(scout) = &mut state.sites.scout {
             scout.is_there = true;
             let iterations = &state.threads[thread.index()].polling.iterations;
-            scout.count = iterations.count(scout.site);
+            scout.count = iterations.count(scout.site).max(iterations.effects());
         }
     }
 

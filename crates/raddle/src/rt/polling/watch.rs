@@ -66,13 +66,13 @@ pub(super) struct Memory {
     /// By location.
     expected: Vec<Expected>,
     touches: Vec<Touch>,
-    /// Where the touches of the sequence of undisturbed iterations begin, and those of this iteration.
+    /// Where the touches of the sequence of undisturbed iterations begin, those of the last iteration, and those of this one.
     sequence: usize,
+    last: usize,
     iteration: usize,
     /// How many iterations there were, for [`Expected::iteration`].
     iterations: u32,
-    /// Whether an iteration of the sequence has changed something, and whether this one has in a way that is no access.
-    has_effects: bool,
+    /// Whether this iteration has changed something that is no location.
     effect: bool,
 }
 
@@ -107,9 +107,8 @@ impl Memory {
     pub(super) fn reset(&mut self) {
         self.expected.clear();
         self.touches.clear();
-        (self.sequence, self.iteration) = (0, 0);
+        (self.sequence, self.last, self.iteration) = (0, 0, 0);
         self.iterations = 1;
-        self.has_effects = false;
         self.effect = false;
     }
 
@@ -166,29 +165,23 @@ impl Memory {
         self.effect = true;
     }
 
-    /// An iteration ends, and is one more of the sequence.
-    pub(super) fn end_iteration(&mut self) {
-        self.has_effects |= std::mem::take(&mut self.effect) || self.changes();
+    /// An iteration ends. Returns whether it has changed something.
+    pub(super) fn end_iteration(&mut self) -> bool {
+        let has_changed = std::mem::take(&mut self.effect) || self.changes();
+        self.last = self.iteration;
         self.iteration = self.touches.len();
         self.iterations += 1;
+        has_changed
     }
 
-    /// An iteration ends, with which a sequence begins.
+    /// A sequence begins with the iteration that has just ended.
     pub(super) fn begin_with_iteration(&mut self) {
-        self.sequence = self.iteration;
-        self.has_effects = false;
-        self.end_iteration();
+        self.sequence = self.last;
     }
 
-    /// An iteration ends, after which a sequence begins.
+    /// A sequence begins after the iteration that has just ended.
     pub(super) fn begin_after_iteration(&mut self) {
-        self.end_iteration();
         self.sequence = self.iteration;
-        self.has_effects = false;
-    }
-
-    pub(super) fn has_effects(&self) -> bool {
-        self.has_effects
     }
 
     /// Whether this iteration has left a location in another way than it found it.
