@@ -98,7 +98,7 @@ impl Observation {
     /// Whether every execution was cut by an assumption.
     #[must_use]
     pub fn is_vacuous(&self) -> bool {
-        self.outcome.verdict == Verdict::Inconclusive(Inconclusive::Vacuous)
+        self.outcome.verdict() == Verdict::Inconclusive(Inconclusive::Vacuous)
     }
 
     /// Whether no execution ended otherwise than by an assumption. Then it depends on the

@@ -33,7 +33,7 @@ fn too_many_threads_prove_nothing() {
     for (reduction, outcome) in outcomes(text) {
         assert_eq!(outcome.cut, Some(THREADS), "{reduction}");
         let cut = Verdict::Inconclusive(Inconclusive::Cut(THREADS));
-        assert_eq!(outcome.verdict, cut, "{reduction}");
+        assert_eq!(outcome.verdict(), cut, "{reduction}");
     }
 }
 
@@ -51,7 +51,7 @@ fn too_many_objects_prove_nothing() {
          }";
     for (reduction, outcome) in outcomes(text) {
         let cut = Verdict::Inconclusive(Inconclusive::Cut(OBJECTS));
-        assert_eq!(outcome.verdict, cut, "{reduction}");
+        assert_eq!(outcome.verdict(), cut, "{reduction}");
     }
 }
 
@@ -63,7 +63,7 @@ fn violations_elsewhere_are_still_found() {
          void other() { x = 1; x = 2; assert(x == 0); }
          run many() || other();";
     for (reduction, outcome) in outcomes(text) {
-        assert_eq!(outcome.verdict, Verdict::Violated, "{reduction}");
+        assert_eq!(outcome.verdict(), Verdict::Violated, "{reduction}");
         let message = outcome.violations[0].message();
         assert_eq!(message, "assertion failed: x == 0", "{reduction}");
     }
@@ -81,6 +81,6 @@ fn a_limit_on_depth_does_not_keep_a_reduction_from_learning() {
         .properties(transactions.preserves())
         .max_depth(2);
     let outcome = search.run(&mut machine(text), transactions.as_mut());
-    assert_eq!(outcome.verdict, Verdict::Violated);
+    assert_eq!(outcome.verdict(), Verdict::Violated);
     assert_eq!(outcome.statistics.rounds, 2);
 }

@@ -119,7 +119,7 @@ fn threads_without_end() {
         &mut raddle_explore::reductions::full::Full::default(),
     );
     assert!(matches!(
-        outcome.verdict,
+        outcome.verdict(),
         raddle_explore::Verdict::Inconclusive(_)
     ));
 }

@@ -22,7 +22,9 @@
 mod assumption;
 mod coverage;
 mod explored;
+mod verdict;
 
 pub use assumption::{Assumption, Assumptions, Kind, Nature};
 pub use coverage::{Coverage, Extent, LeftOut};
 pub use explored::Explored;
+pub use verdict::Verdict;

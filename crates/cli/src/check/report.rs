@@ -5,7 +5,9 @@ use std::sync::Arc;
 use raddle_explore::{Outcome, Property};
 use raddle_lang::Span;
 use raddle_machine::Program;
+use raddle_outcome::Assumptions;
 use raddle_report::json::{self, CheckReport};
+use raddle_report::story::Spot;
 
 use super::searches::{Findings, reason_of, verdict_of};
 use super::{depth, first_line, plan, property_names, transitions, visited};
@@ -43,6 +45,7 @@ pub(super) fn report(
         possible_deadlocks: plan::open_reasons(findings, args, program)
             .map(|reasons| reasons.to_json())
             .unwrap_or_default(),
+        assumptions: assumptions(&findings.assumptions()),
         violations: findings
             .stories
             .iter()
@@ -69,6 +72,11 @@ pub(super) fn unreached(program: &Program, spans: &[Span]) -> Vec<json::Unreache
             }
         })
         .collect()
+}
+
+/// What the verdict rests on.
+pub(super) fn assumptions(all: &Assumptions<Spot>) -> Vec<json::Assumption> {
+    all.iter().map(json::Assumption::from).collect()
 }
 
 fn statistics(args: &Check, outcome: &Outcome) -> json::Statistics {

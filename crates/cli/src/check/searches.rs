@@ -13,8 +13,9 @@ use raddle_explore::{
 use raddle_lang::Span;
 use raddle_machine::narrate::Narrator;
 use raddle_machine::{Machine, Program};
+use raddle_outcome::{Assumption, Assumptions};
 use raddle_report::json::{self, ViolationKind};
-use raddle_report::story::Story;
+use raddle_report::story::{Spot, Story};
 
 use super::Counterexample;
 use super::strategy::Strategy;
@@ -60,6 +61,23 @@ impl Findings {
         }
     }
 
+    /// What the verdict rests on: what any of the searches has left out. Places are not known.
+    pub(super) fn assumptions(&self) -> Assumptions<Spot> {
+        let mut all = Assumptions::default();
+        for run in &self.runs {
+            for assumption in run.explored().assumptions() {
+                let (kind, detail) = (assumption.kind, assumption.detail.clone());
+                let place = None;
+                all.add(Assumption {
+                    kind,
+                    place,
+                    detail,
+                });
+            }
+        }
+        all
+    }
+
     /// The position of the run that has decided: the first whose verdict is the worst.
     pub(super) fn decisive_index(&self) -> usize {
         let first = |verdict| {
@@ -103,16 +121,12 @@ impl Findings {
 
 /// The verdict of one search, for reports.
 pub(super) fn verdict_of(run: &Outcome) -> json::Verdict {
-    match run.verdict {
-        Verdict::Verified => json::Verdict::Verified,
-        Verdict::Violated => json::Verdict::Violation,
-        Verdict::Inconclusive(_) => json::Verdict::Inconclusive,
-    }
+    raddle_outcome::Verdict::of(run.violations.len(), &run.explored()).into()
 }
 
 /// Why a search proves nothing, if it does not, in words that users of the language know.
 pub(crate) fn reason_of(run: &Outcome) -> Option<String> {
-    let Verdict::Inconclusive(reason) = run.verdict else {
+    let Verdict::Inconclusive(reason) = run.verdict() else {
         return None;
     };
     Some(match reason {
@@ -196,7 +210,7 @@ pub(super) fn explore(
 
 /// What a search that does not preserve deadlocks tells about them.
 fn answer(outcome: &Outcome, args: &Check) -> DeadlockAnswer {
-    let violated = outcome.verdict == Verdict::Violated && !args.all;
+    let violated = outcome.verdict() == Verdict::Violated && !args.all;
     match (&outcome.deadlocks, outcome.cut) {
         _ if violated => DeadlockAnswer::NotLookedFor("there is another violation"),
         (Some(Deadlocks::Excluded), None) => DeadlockAnswer::Excluded,

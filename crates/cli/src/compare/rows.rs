@@ -103,7 +103,7 @@ pub(super) fn run(
         asked: questions.chain(goals.then_some(Question::Goal)).collect(),
         not_checked,
         deadlock_excluded,
-        verdict: match outcome.verdict {
+        verdict: match outcome.verdict() {
             _ if !findings.is_empty() => json::Verdict::Violation,
             Verdict::Verified => json::Verdict::Verified,
             Verdict::Violated => json::Verdict::Violation,

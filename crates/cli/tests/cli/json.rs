@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::schema;
 use crate::support::{Folder, raddle, raddle_reading};
 
 /// The fields of every report, in their order.
@@ -35,6 +36,7 @@ fn has_all_fields(report: &Value) {
     let fields: Vec<_> = report.as_object().unwrap().keys().collect();
     assert_eq!(fields, FIELDS);
     assert_eq!(report["version"], 1);
+    assert_eq!(schema::differences(report), [""; 0]);
 }
 
 #[test]
@@ -229,4 +231,37 @@ fn formatting_is_a_list_of_files() {
     assert_eq!(report["files"][1]["status"], "error");
     assert!(report["files"][1]["reason"].is_string());
     assert!(said.stderr.contains("can not be formatted"));
+}
+
+/// Whatever cuts a check, the report says what, and the verdict follows.
+#[test]
+fn what_was_left_out_is_in_the_report() {
+    let endless = "int x; void w() { while (true) x++; } run w()[3];";
+    let vacuous = "int x; void main() { assume(x == 1); }";
+    let increments = "int x; void a() { x++; x++; } run a()[2];";
+    for (program, more, kind) in [
+        (endless, &["--max-states", "5"][..], "states"),
+        (endless, &["--max-depth", "3"], "depth"),
+        (vacuous, &[], "vacuous"),
+        (vacuous, &["--explore", "optimal"], "vacuous"),
+        (endless, &["--explore", "dfs", "--max-depth", "9"], "steps"),
+        (
+            increments,
+            &["--explore", "bounded", "--bound", "0"],
+            "preemptions",
+        ),
+        (increments, &["--explore", "pct"], "random"),
+    ] {
+        let arguments = [&["check", "-", "--format", "json"], more].concat();
+        let report = raddle_reading(&arguments, program).exits(3).json();
+        has_all_fields(&report);
+        assert_eq!(report["verdict"], "inconclusive");
+        let assumptions = report["assumptions"].as_array().unwrap().iter();
+        let mut kinds = assumptions.map(|one| &one["kind"]);
+        assert!(kinds.any(|one| one == kind), "{report}");
+    }
+    let complete = ["check", "-", "--format", "json", "--explore", "optimal"];
+    let report = raddle_reading(&complete, increments).exits(0).json();
+    has_all_fields(&report);
+    assert_eq!(report["assumptions"], serde_json::json!([]));
 }

@@ -11,5 +11,7 @@ mod published;
 mod reductions;
 mod replaying;
 mod running;
+#[path = "../../../report/tests/support/schema.rs"]
+mod schema;
 mod support;
 mod terminal;

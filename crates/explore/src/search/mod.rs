@@ -86,7 +86,7 @@ struct Settings {
 /// let mut system = Counters::new(&[&[Op::Set(0, 1)], &[Op::Assert(0, 1)]]);
 /// let outcome = Search::new().run(&mut system, &mut Full::default());
 ///
-/// assert_eq!(outcome.verdict, Verdict::Violated);
+/// assert_eq!(outcome.verdict(), Verdict::Violated);
 /// let violation = &outcome.violations[0];
 /// assert_eq!(violation.property(), Property::Assertion);
 /// assert_eq!(violation.schedule.len(), 1);
@@ -373,21 +373,11 @@ fn conclude<S: System, St: Store>(
         }
     }
     statistics.elapsed = monitor.started.elapsed();
-    let verdict = if !violations.is_empty() {
-        Verdict::Violated
-    } else if let Some(limit) = cut {
-        Verdict::Inconclusive(Inconclusive::Cut(limit))
-    } else if !not_preserved.is_empty() {
-        Verdict::Inconclusive(Inconclusive::NotPreserved(not_preserved))
-    } else if vacuous {
-        Verdict::Inconclusive(Inconclusive::Vacuous)
-    } else {
-        Verdict::Verified
-    };
     Outcome {
-        verdict,
         violations,
         cut,
+        vacuous,
+        not_preserved,
         statistics,
         properties: settings.properties,
         order: settings.order,

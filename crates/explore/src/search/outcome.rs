@@ -3,6 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use raddle_outcome::{Assumption, Explored, Extent, Kind, LeftOut};
+
 use crate::lock_order::Deadlocks;
 use crate::property::{Property, PropertySet};
 use crate::reduction::{BlockedThread, Race};
@@ -12,14 +14,17 @@ use crate::system::{Fault, FaultKind, Move, Place, ThreadId};
 /// Everything that a search found out. All reports are derived from this value.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// The answer.
-    pub verdict: Verdict,
     /// The violations, the one that is reached first in the order of the search first.
     /// At most one unless [all](super::Search::collect_all) were asked for.
     pub violations: Vec<Violation>,
     /// The limit that cut the search, if one did. Even then violations that were found
     /// are real, and the verdict says so.
     pub cut: Option<Limit>,
+    /// Whether the search came to its end without a violation, but every execution that it saw to its end was cut by an
+    /// assumption of the program.
+    pub vacuous: bool,
+    /// The properties that were asked for, and that the reduction does not preserve.
+    pub not_preserved: PropertySet,
     /// What the search did.
     pub statistics: Statistics,
     /// The properties that were checked.
@@ -40,7 +45,45 @@ impl Outcome {
     /// Whether all properties hold in all executions.
     #[must_use]
     pub fn is_verified(&self) -> bool {
-        self.verdict == Verdict::Verified
+        self.verdict() == Verdict::Verified
+    }
+
+    /// How much was explored, and what was left out.
+    #[must_use]
+    pub fn explored(&self) -> Explored<Place> {
+        let mut explored = Explored::default();
+        if let Some(limit) = self.cut {
+            explored.assume(limit.assumption());
+        }
+        if !self.not_preserved.is_empty() {
+            let lost = Assumption::from(Kind::NotPreserved);
+            explored.assume(lost.because(self.not_preserved.to_string()));
+        }
+        if self.vacuous {
+            explored.assume(Kind::Vacuous);
+        }
+        if self.statistics.cut + self.statistics.cut_between > 0 {
+            explored.assume(Kind::Assume);
+        }
+        // A search without a violation ends when it is cut, or when nothing is left to expand.
+        explored.covered(LeftOut::default().covering(Extent::All));
+        explored
+    }
+
+    /// The answer.
+    #[must_use]
+    pub fn verdict(&self) -> Verdict {
+        match raddle_outcome::Verdict::of(self.violations.len(), &self.explored()) {
+            raddle_outcome::Verdict::Verified => Verdict::Verified,
+            raddle_outcome::Verdict::Violation => Verdict::Violated,
+            raddle_outcome::Verdict::Inconclusive => match self.cut {
+                Some(limit) => Verdict::Inconclusive(Inconclusive::Cut(limit)),
+                None if self.vacuous && self.not_preserved.is_empty() => {
+                    Verdict::Inconclusive(Inconclusive::Vacuous)
+                }
+                None => Verdict::Inconclusive(Inconclusive::NotPreserved(self.not_preserved)),
+            },
+        }
     }
 }
 
@@ -98,6 +141,23 @@ pub enum Limit {
     StoreFull,
     /// There are states that are larger than the system can keep, in this way.
     Capacity(&'static str),
+}
+
+impl Limit {
+    /// The same as an assumption of the answer.
+    #[must_use]
+    pub fn assumption(self) -> Assumption<Place> {
+        let kind = match self {
+            Self::States => Kind::States,
+            Self::Depth => Kind::Depth,
+            Self::Memory => Kind::Memory,
+            Self::Time => Kind::Time,
+            Self::Cancelled => Kind::Cancelled,
+            Self::StoreFull => Kind::StoreFull,
+            Self::Capacity(what) => return Assumption::from(Kind::Capacity).because(what),
+        };
+        kind.into()
+    }
 }
 
 impl fmt::Display for Limit {

@@ -164,7 +164,7 @@ impl Examination {
             self.expect(way, "workers", &expected, &outcome.workers);
             let statistics = outcome.statistics;
             let found = (
-                outcome.verdict,
+                outcome.verdict(),
                 self.violations(&outcome, &machine),
                 distinct(&outcome),
                 counts(&outcome),

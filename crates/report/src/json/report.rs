@@ -123,6 +123,16 @@ pub enum Verdict {
     Error,
 }
 
+impl From<raddle_outcome::Verdict> for Verdict {
+    fn from(verdict: raddle_outcome::Verdict) -> Self {
+        match verdict {
+            raddle_outcome::Verdict::Verified => Self::Verified,
+            raddle_outcome::Verdict::Violation => Self::Violation,
+            raddle_outcome::Verdict::Inconclusive => Self::Inconclusive,
+        }
+    }
+}
+
 /// What running executions one by one has covered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Exploration {
@@ -138,12 +148,12 @@ pub struct Exploration {
     pub depth: Option<u32>,
     /// Executions that were run to their end.
     pub executions: u64,
-    /// How many of them differ in more than the order of independent steps.
-    pub classes: u64,
-    /// Steps that were made; what an execution has in common with the one before counts once.
-    pub steps: u64,
-    /// The steps of the longest execution.
-    pub longest: u64,
+    /// How many of them differ in more than the order of independent steps, if they were counted.
+    pub classes: Option<u64>,
+    /// Steps that were made, if they were counted; what an execution has in common with the one before counts once.
+    pub steps: Option<u64>,
+    /// The steps of the longest execution, if they were counted.
+    pub longest: Option<u64>,
 }
 
 /// What the search did, beyond states and transitions.

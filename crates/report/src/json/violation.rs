@@ -51,6 +51,8 @@ pub struct Violation {
     pub trace: Trace,
     /// How often the trace changes from one thread to another.
     pub switches: usize,
+    /// What runs the execution of Rust code again: see `Checker::replay`.
+    pub replay: Option<String>,
 }
 
 impl Violation {
@@ -79,6 +81,7 @@ impl Violation {
                 .collect(),
             trace: Trace::from(story),
             switches: story.switches(),
+            replay: None,
         }
     }
 }

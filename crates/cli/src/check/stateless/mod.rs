@@ -10,7 +10,7 @@ use raddle_explore::{Place, Property, PropertySet, reductions};
 use raddle_lang::Span;
 use raddle_machine::narrate::Narrator;
 use raddle_machine::{Machine, Program};
-use raddle_outcome::{Assumption, Assumptions, Kind};
+use raddle_outcome::{Assumption, Assumptions, Kind, Verdict};
 use raddle_report::json::{self, ViolationKind};
 use raddle_report::story::{Spot, Story};
 use raddle_report::table::number;
@@ -131,11 +131,7 @@ pub(super) struct Findings {
 
 impl Findings {
     pub(super) fn verdict(&self) -> json::Verdict {
-        match (&self.reason, self.stories.is_empty()) {
-            (_, false) => json::Verdict::Violation,
-            (None, true) => json::Verdict::Verified,
-            (Some(_), true) => json::Verdict::Inconclusive,
-        }
+        Verdict::of(self.stories.len(), &self.found.explored).into()
     }
 
     /// The bound up to which all is well, if there are executions beyond.
@@ -145,7 +141,8 @@ impl Findings {
     }
 
     fn is_vacuous(&self) -> bool {
-        self.found.cut > 0 && self.found.cut == self.found.executions
+        let assumptions = self.found.explored.assumptions();
+        assumptions.find(Kind::Vacuous).is_some()
     }
 
     /// The first violation, and its story.
@@ -190,7 +187,7 @@ pub(super) fn explore(
         stories: runner.stories(found.violations.iter()),
         unreached: Vec::new(),
         reason: None,
-        assumptions: assumptions(args, &machine, &found),
+        assumptions: Assumptions::default(),
         exploration,
         found,
         elapsed,
@@ -203,6 +200,11 @@ pub(super) fn explore(
         }
         findings.unreached = machine.unreached();
     }
+    let found = &mut findings.found;
+    if found.cut > 0 && found.cut == found.executions {
+        found.explored.assume(Kind::Vacuous);
+    }
+    findings.assumptions = assumptions(args, &machine, found);
     findings.reason = reason(&findings);
     findings
 }
@@ -300,7 +302,8 @@ fn reason(findings: &Findings) -> Option<String> {
     // Random executions end at their number: it has not kept others from being run.
     let is_no_reason = |kind| match kind {
         Kind::Executions => is_random,
-        kind => matches!(kind, Kind::Preemptions | Kind::Random) || !kind.makes_incomplete(),
+        Kind::Preemptions | Kind::Random | Kind::Vacuous => true,
+        kind => !kind.makes_incomplete(),
     };
     let mut why: Vec<_> = findings.assumptions.iter().collect();
     why.retain(|one| !is_no_reason(one.kind));

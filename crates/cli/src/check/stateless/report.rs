@@ -4,7 +4,7 @@ use raddle_machine::Program;
 use raddle_report::json::{self, CheckReport};
 
 use super::super::property_names;
-use super::super::report::unreached;
+use super::super::report::{assumptions, unreached};
 use super::Findings;
 use crate::args::Check;
 use crate::memory;
@@ -35,11 +35,7 @@ pub(in super::super) fn report(
             failed: found.failed,
             ..json::Statistics::default()
         },
-        assumptions: findings
-            .assumptions
-            .iter()
-            .map(json::Assumption::from)
-            .collect(),
+        assumptions: assumptions(&findings.assumptions),
         exploration: Some(json::Exploration {
             explorer: explorer.into(),
             bound: findings.exploration.bound,
@@ -47,9 +43,9 @@ pub(in super::super) fn report(
             seed: findings.exploration.seed,
             depth: findings.exploration.depth,
             executions: found.executions,
-            classes: found.classes,
-            steps: found.steps,
-            longest: found.longest as u64,
+            classes: Some(found.classes),
+            steps: Some(found.steps),
+            longest: Some(found.longest as u64),
         }),
         violations: findings
             .stories

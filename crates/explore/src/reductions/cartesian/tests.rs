@@ -165,9 +165,9 @@ fn an_endless_execution_is_not_vacuous() {
     let endless = Counters::new(&[&cut, &[Set(0, 1), Goto(0)]]);
     let ending = Counters::new(&[&cut, &[Set(0, 1)]]);
     let run = |system: &Counters| Search::new().run(&mut system.clone(), &mut cartesian());
-    assert_eq!(run(&endless).verdict, Verdict::Verified);
+    assert_eq!(run(&endless).verdict(), Verdict::Verified);
     let vacuous = Verdict::Inconclusive(Inconclusive::Vacuous);
-    assert_eq!(run(&ending).verdict, vacuous);
+    assert_eq!(run(&ending).verdict(), vacuous);
 }
 
 fn cartesian() -> Cartesian<Counters> {
@@ -249,7 +249,7 @@ fn agrees(system: &Counters, cycle_test: CycleTest) -> bool {
         .map(|count| count > 0)
     };
     violations(&full) == violations(&reduced)
-        && full.verdict == reduced.verdict
+        && full.verdict() == reduced.verdict()
         && ends(&full) == ends(&reduced)
         && reduced.statistics.states <= full.statistics.states
 }

@@ -9,7 +9,7 @@ use std::time::Instant;
 fn cut_by(outcome: &Outcome, limit: Limit) {
     assert_eq!(outcome.cut, Some(limit));
     let reason = Inconclusive::Cut(limit);
-    assert_eq!(outcome.verdict, Verdict::Inconclusive(reason));
+    assert_eq!(outcome.verdict(), Verdict::Inconclusive(reason));
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn a_violation_stays_one_when_the_search_is_cut() {
     let failing: [&[Op]; 3] = [&[Assert(0, 1)], &[Set(1, 1); 3], &[Set(2, 1); 3]];
     let search = Search::new().collect_all().max_states(4);
     let outcome = run(search, &Counters::new(&failing));
-    assert_eq!(outcome.verdict, Verdict::Violated);
+    assert_eq!(outcome.verdict(), Verdict::Violated);
     assert_eq!(outcome.cut, Some(Limit::States));
 }
 
@@ -158,7 +158,7 @@ fn all_executions_cut_is_no_proof() {
         let verdict = |codes: &[&[Op]]| {
             let outcome = run(Search::new().order(order), &Counters::new(codes));
             assert!(outcome.statistics.cut > 0);
-            outcome.verdict
+            outcome.verdict()
         };
         let vacuous = Verdict::Inconclusive(Inconclusive::Vacuous);
         assert_eq!(verdict(&[&[Assume(1)]]), vacuous);
@@ -169,7 +169,7 @@ fn all_executions_cut_is_no_proof() {
         // The second thread never ends, so an execution can go on beside the blocked one.
         let endless: [&[Op]; 2] = [&[Assume(1)], &[Goto(0)]];
         let outcome = run(Search::new().order(order), &Counters::new(&endless));
-        assert_eq!(outcome.verdict, Verdict::Verified);
+        assert_eq!(outcome.verdict(), Verdict::Verified);
     }
 }
 
@@ -218,6 +218,6 @@ fn what_is_not_preserved_is_not_verified() {
         .run(&mut Counters::racing(2), reduction);
     let lost = PropertySet::NONE.with(crate::Property::Deadlock);
     let reason = Inconclusive::NotPreserved(lost);
-    assert_eq!(outcome.verdict, Verdict::Inconclusive(reason));
+    assert_eq!(outcome.verdict(), Verdict::Inconclusive(reason));
     assert_eq!(outcome.reduction, "modest");
 }

@@ -32,7 +32,7 @@ fn essence(outcome: &Outcome) -> impl PartialEq + std::fmt::Debug + use<> {
         .map(|v| v.schedule.len())
         .collect();
     (
-        (outcome.verdict, outcome.cut, violations(outcome)),
+        (outcome.verdict(), outcome.cut, violations(outcome)),
         (counts, ends, depth),
         lengths.into_iter().max(),
     )
@@ -67,7 +67,7 @@ fn the_first_violation_is_as_near() {
     let run = |workers| super::run(Search::new().workers(workers), &system);
     let alone = run(1);
     let together = run(3);
-    assert_eq!(together.verdict, Verdict::Violated);
+    assert_eq!(together.verdict(), Verdict::Violated);
     assert_eq!(together.violations.len(), 1);
     let length = |outcome: &Outcome| outcome.violations[0].schedule.len();
     assert_eq!(length(&together), length(&alone));
@@ -83,7 +83,7 @@ fn the_limit_on_states_is_exact() {
         assert_eq!(outcome.statistics.states, max.max(1));
     }
     let outcome = super::run(Search::new().workers(4).max_states(states), &wide());
-    assert_eq!(outcome.verdict, Verdict::Verified);
+    assert_eq!(outcome.verdict(), Verdict::Verified);
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn vacuous_searches_and_cycles_are_told_apart() {
     let cut = [Choose(2), Assume(7)];
     let ending = Counters::new(&[&cut, &[Increment(0)]]);
     let endless = Counters::new(&[&cut, &[Set(0, 1), Goto(0)]]);
-    let verdict = |system| super::run(Search::new().workers(2), system).verdict;
+    let verdict = |system| super::run(Search::new().workers(2), system).verdict();
     let vacuous = Verdict::Inconclusive(Inconclusive::Vacuous);
     assert_eq!(verdict(&ending), vacuous);
     assert_eq!(verdict(&endless), Verdict::Verified);
