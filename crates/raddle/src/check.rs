@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use raddle_outcome::Assumptions;
 
@@ -280,7 +280,7 @@ impl Checker {
         match self.run(body) {
             Ok(report) => {
                 // Tests show it if they are asked to.
-                for line in print::assumptions(&report.assumptions) {
+                for line in print::notes(&report.assumptions) {
                     eprintln!("raddle: {line}");
                 }
                 report
@@ -327,6 +327,7 @@ impl Checker {
         options: &Options,
         place: Place,
     ) -> Result<Report, Failed> {
+        let started = Instant::now();
         let mut program = Program::new(body, options);
         program.checked_at(place);
         let explored = match &options.replay {
@@ -338,7 +339,17 @@ impl Checker {
             None => explore::explore(&mut program, options)
                 .unwrap_or_else(|error| panic!("raddle: {error}")),
         };
-        let result = match explored.failure.clone() {
+        if let Some(path) = &options.report_file {
+            let told = (place, started.elapsed());
+            let report = report_file::report(&program, options, &explored, told);
+            report_file::write(path, &report).unwrap_or_else(|error| {
+                panic!(
+                    "raddle: the report can't be written to {}: {error}",
+                    path.display()
+                )
+            });
+        }
+        match explored.failure.clone() {
             None => Ok(Report::new(explored)),
             Some(failure) => Err(Failed {
                 text: print::failure(&program, &failure, explored.executions)
@@ -359,17 +370,7 @@ impl Checker {
                 failure,
                 executions: explored.executions,
             }),
-        };
-        if let Some(path) = &options.report_file {
-            let written = report_file::write(path, &result, &program);
-            written.unwrap_or_else(|error| {
-                panic!(
-                    "raddle: the report can't be written to {}: {error}",
-                    path.display()
-                )
-            });
         }
-        result
     }
 }
 

@@ -2,12 +2,12 @@
 
 use std::fmt::Write as _;
 
-use raddle_outcome::{Assumptions, Kind};
-use raddle_report::lanes;
+use raddle_outcome::Assumptions;
+use raddle_report::{assumptions, lanes};
 use raddle_schedule::{Move, ThreadId};
 
 use crate::explore::Found;
-use crate::rt::{Failure, Place, Program};
+use crate::rt::{Failure, Place, Program, spot};
 
 /// What to say of the execution that a program has just made.
 pub(crate) fn failure(program: &Program, failure: &Failure, executions: u64) -> String {
@@ -23,7 +23,7 @@ pub(crate) fn failure(program: &Program, failure: &Failure, executions: u64) -> 
     if !text.ends_with('\n') {
         text.push('\n');
     }
-    for line in assumptions(&program.assumptions()) {
+    for line in notes(&program.assumptions()) {
         let _ = writeln!(text, "\n{line}");
     }
     let _ = write!(
@@ -60,26 +60,12 @@ pub(crate) fn found(found: &Found) -> String {
 }
 
 /// What a check rests on: one line for each kind.
-pub(crate) fn assumptions(all: &Assumptions<Place>) -> Vec<String> {
-    const MOST: usize = 3;
-    let mut kinds: Vec<Kind> = all.iter().map(|one| one.kind).collect();
-    let line = |kind: Kind| {
-        let alike: Vec<_> = all.iter().filter(|one| one.kind == kind).collect();
-        let mut line = format!("note: {}", alike[0]);
-        let places = alike.iter().filter_map(|one| one.place);
-        let places: Vec<_> = places.map(ToString::to_string).collect();
-        if let Some(first) = places.chunks(MOST).next() {
-            let _ = write!(line, " ({}", first.join(", "));
-            if places.len() > MOST {
-                let _ = write!(line, " and {} more", places.len() - MOST);
-            }
-            line.push(')');
-        }
-        line
-    };
-    kinds.sort_unstable();
-    kinds.dedup();
-    kinds.into_iter().map(line).collect()
+pub(crate) fn notes(all: &Assumptions<Place>) -> Vec<String> {
+    let lines = assumptions::lines(&all.clone().map_places(spot), |_| true);
+    lines
+        .into_iter()
+        .map(|line| format!("note: {line}"))
+        .collect()
 }
 
 /// A schedule as a string: `0*3,1,0,2:1` is three steps of thread 0, one of thread 1, one of thread 0, and one of

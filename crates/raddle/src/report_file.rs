@@ -1,109 +1,161 @@
-//! What came of a check, as JSON.
+//! What came of a check, as JSON: the same report that `raddle check --format json` prints.
 
 use std::io;
 use std::path::Path;
+use std::time::Duration;
 
-use raddle_outcome::Assumptions;
-use raddle_report::json;
-use raddle_report::story::Story;
-use serde::Serialize;
+use raddle_outcome::{Assumptions, Verdict};
+use raddle_report::assumptions;
+use raddle_report::json::{self, CheckReport, ViolationKind};
+use raddle_report::story::{Ending, Note, Spot, Story};
 
-use crate::check::{Failed, Report};
-use crate::rt::{Place, Program, spot};
+use crate::Options;
+use crate::explore::Explored;
+use crate::print;
+use crate::rt::{Failure, FailureKind, Place, Program, spot};
 
-/// The file. Fields are added in later versions, never changed.
-#[derive(Serialize)]
-struct File<'a> {
-    format: &'static str,
-    version: u32,
-    /// `verified`, `bounded`, `incomplete` or `failed`.
-    verdict: &'static str,
-    executions: u64,
-    /// For `bounded`: all schedules with at most so many preemptions were covered.
-    bound: Option<u32>,
-    classes: Option<u64>,
-    /// How many executions do not count, because an assumption does not hold in them.
-    cut: u64,
-    /// What was left out, cut, bounded or guessed.
-    assumptions: Vec<json::Assumption>,
-    failure: Option<Failure<'a>>,
-    /// All failures that differ, if the check went on after the first.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    found: Vec<Found<'a>>,
+/// Writes the report.
+pub(crate) fn write(path: &Path, report: &CheckReport) -> io::Result<()> {
+    std::fs::write(path, report.to_json())
 }
 
-#[derive(Serialize)]
-struct Found<'a> {
-    kind: String,
-    message: &'a str,
-    /// What `RADDLE_REPLAY` takes.
-    schedule: &'a str,
-    /// How many executions failed so.
-    executions: u64,
-}
-
-#[derive(Serialize)]
-struct Failure<'a> {
-    kind: String,
-    message: &'a str,
-    /// What `RADDLE_REPLAY` takes.
-    schedule: &'a str,
-    story: Story,
-}
-
-fn assumptions(all: &Assumptions<Place>) -> Vec<json::Assumption> {
-    let all = all.clone().map_places(spot);
-    all.iter().map(json::Assumption::from).collect()
-}
-
-pub(crate) fn write(
-    path: &Path,
-    result: &Result<Report, Failed>,
+/// What there is to report of a check that has just ended, and was asked for there.
+pub(crate) fn report(
     program: &Program,
-) -> io::Result<()> {
-    let mut file = File {
-        format: "raddle-check",
-        version: 1,
-        verdict: "failed",
-        executions: 0,
-        bound: None,
-        classes: None,
-        cut: 0,
-        assumptions: assumptions(&program.assumptions()),
-        failure: None,
-        found: Vec::new(),
-    };
-    match result {
-        Ok(report) => {
-            file.verdict = match report {
-                Report { complete: true, .. } => "verified",
-                Report { bound: Some(_), .. } => "bounded",
-                Report { .. } => "incomplete",
-            };
-            file.executions = report.executions;
-            file.bound = report.bound;
-            file.classes = report.classes;
-            file.cut = report.cut;
-            file.assumptions = assumptions(&report.assumptions);
-        }
-        Err(failed) => {
-            file.executions = failed.executions;
-            let found = failed.found.different.iter().map(|found| Found {
-                kind: format!("{:?}", found.failure.kind),
-                message: &found.failure.message,
-                schedule: &found.schedule,
-                executions: found.executions,
-            });
-            file.found = found.collect();
-            file.failure = Some(Failure {
-                kind: format!("{:?}", failed.failure.kind),
-                message: &failed.failure.message,
-                schedule: &failed.schedule,
-                story: program.story(),
-            });
-        }
+    options: &Options,
+    explored: &Explored,
+    (place, elapsed): (Place, Duration),
+) -> CheckReport {
+    let violations = violations(program, explored);
+    let rests_on = in_words(explored);
+    let verdict = Verdict::of(violations.len(), &explored.explored);
+    CheckReport {
+        verdict: verdict.into(),
+        reason: (verdict == Verdict::Inconclusive).then(|| reason(&rests_on)),
+        file: place.file().into(),
+        plan: format!("executions one by one: {}", explorer(options)),
+        granularity: "operation".into(),
+        properties: properties(options),
+        seconds: elapsed.as_secs_f64(),
+        statistics: json::Statistics {
+            cut: explored.cut,
+            ..json::Statistics::default()
+        },
+        assumptions: rests_on.iter().map(json::Assumption::from).collect(),
+        exploration: Some(json::Exploration {
+            explorer: explorer(options).into(),
+            bound: options.bound,
+            verified_up_to_bound: explored.explored.bound().filter(|_| violations.is_empty()),
+            seed: options.seed,
+            depth: (explorer(options) == "pct").then_some(options.depth),
+            executions: explored.executions,
+            classes: explored.classes,
+            steps: None,
+            longest: None,
+        }),
+        violations,
+        ..CheckReport::default()
     }
-    let mut text = serde_json::to_string_pretty(&file)?;
-    text.push('\n');
-    std::fs::write(path, text)
+}
+
+/// What an exploration rests on, with places that can be printed.
+fn in_words(explored: &Explored) -> Assumptions<Spot> {
+    let all = explored.explored.assumptions().clone();
+    all.map_places(spot)
+}
+
+fn reason(rests_on: &Assumptions<Spot>) -> String {
+    let reasons = assumptions::lines(rests_on, |kind| kind.makes_incomplete());
+    match reasons.is_empty() {
+        true => "not all executions were run".into(),
+        false => reasons.join("; "),
+    }
+}
+
+fn explorer(options: &Options) -> &str {
+    match &options.replay {
+        Some(_) => "replay",
+        None => options.explorer.as_deref().unwrap_or("default"),
+    }
+}
+
+/// What an execution can be wrong in.
+fn properties(options: &Options) -> Vec<String> {
+    let kinds = [
+        FailureKind::Panic,
+        FailureKind::Deadlock,
+        FailureKind::DataRace,
+        FailureKind::LiveLock,
+        FailureKind::TooManySteps,
+        FailureKind::Diverged,
+    ];
+    let leaks = options.leaks.then_some(FailureKind::Leak);
+    let kinds = kinds.into_iter().chain(leaks);
+    kinds.map(|kind| kind_of(kind).to_string()).collect()
+}
+
+fn kind_of(kind: FailureKind) -> ViolationKind {
+    match kind {
+        FailureKind::Panic => ViolationKind::Panic,
+        FailureKind::Deadlock | FailureKind::SelfDeadlock => ViolationKind::Deadlock,
+        FailureKind::DataRace => ViolationKind::Race,
+        FailureKind::Leak => ViolationKind::Leak,
+        FailureKind::LiveLock => ViolationKind::Livelock,
+        FailureKind::TooManySteps => ViolationKind::Steps,
+        FailureKind::Diverged => ViolationKind::Nondeterminism,
+    }
+}
+
+/// The failure whose execution the program has just made, and then the others.
+fn violations(program: &Program, explored: &Explored) -> Vec<json::Violation> {
+    let Some(told) = &explored.failure else {
+        return Vec::new();
+    };
+    let mut all = Vec::new();
+    if !explored
+        .found
+        .different
+        .iter()
+        .any(|found| found.failure == *told)
+    {
+        let schedule = print::schedule(&program.schedule());
+        all.push(violation(told, &program.story(), schedule));
+    }
+    for found in &explored.found.different {
+        let story = match found.failure == *told {
+            true => program.story(),
+            false => ending(&found.failure),
+        };
+        all.push(violation(
+            &found.failure,
+            &story,
+            print::schedule(&found.schedule),
+        ));
+    }
+    all
+}
+
+fn violation(failure: &Failure, story: &Story, schedule: String) -> json::Violation {
+    json::Violation {
+        message: failure.message.clone(),
+        replay: Some(schedule),
+        ..json::Violation::new(kind_of(failure.kind), story)
+    }
+}
+
+/// A failure whose execution is not told.
+fn ending(failure: &Failure) -> Story {
+    let note = |remark: &crate::rt::Remark| Note {
+        thread: None,
+        at: remark.at.clone(),
+        text: remark.text.clone(),
+    };
+    Story {
+        ending: Ending {
+            message: failure.message.clone(),
+            notes: failure.remarks.iter().map(note).collect(),
+            ..Ending::default()
+        },
+        ..Story::default()
+    }
 }

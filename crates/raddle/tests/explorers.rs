@@ -1,5 +1,8 @@
 //! Which explorer runs, how far it goes, and what it says.
 
+#[path = "../../report/tests/support/schema.rs"]
+mod schema;
+
 use std::time::{Duration, Instant};
 
 use raddle::sync::Arc;
@@ -137,11 +140,40 @@ fn reports_are_written() {
     Checker::new().report_file(&path).check(adds(2, 1));
     let report = std::fs::read_to_string(&path).unwrap();
     assert!(report.contains(r#""verdict": "verified""#), "{report}");
+    fits(&report);
     let failed = Checker::new().report_file(&path).run(lost_update);
     let report = std::fs::read_to_string(&path).unwrap();
     std::fs::remove_file(&path).unwrap();
     assert!(report.contains(&failed.unwrap_err().schedule), "{report}");
-    assert!(report.contains(r#""verdict": "failed""#), "{report}");
+    assert!(report.contains(r#""verdict": "violation""#), "{report}");
+    fits(&report);
+}
+
+/// What is written is what `docs/report.schema.json` says.
+#[track_caller]
+fn fits(report: &str) {
+    let report = serde_json::from_str(report).unwrap();
+    assert_eq!(schema::differences(&report), [""; 0]);
+}
+
+#[test]
+fn the_verdict_in_a_report_follows_from_its_assumptions() {
+    let path = std::env::temp_dir().join(format!("raddle-assumed-{}.json", std::process::id()));
+    for (checker, kind) in [
+        (Checker::new().max_executions(1), "executions"),
+        (Checker::new().explorer("bounded").bound(0), "preemptions"),
+        (Checker::new().explorer("pct").max_executions(9), "random"),
+    ] {
+        checker.report_file(&path).check(adds(2, 2));
+        let report = std::fs::read_to_string(&path).unwrap();
+        fits(&report);
+        let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+        assert_eq!(report["verdict"], "inconclusive");
+        let assumptions = report["assumptions"].as_array().unwrap().iter();
+        let kinds: Vec<_> = assumptions.map(|one| &one["kind"]).collect();
+        assert!(kinds.contains(&&kind.into()), "{report}");
+    }
+    std::fs::remove_file(&path).unwrap();
 }
 
 /// A stack whose nodes come from the heap, and go back there.

@@ -8,6 +8,7 @@
 //! Nothing here prints, looks at the terminal or at the environment: everything is a
 //! function from values to text.
 
+pub mod assumptions;
 pub mod explanation;
 pub mod json;
 pub mod lanes;

@@ -104,6 +104,16 @@ pub enum ViolationKind {
     Discipline,
     /// A goal can not be reached.
     Goal,
+    /// Rust code panicked.
+    Panic,
+    /// Something that is counted is still there at the end.
+    Leak,
+    /// Threads spin for ever.
+    Livelock,
+    /// There was no end in sight.
+    Steps,
+    /// The program did something else when the same schedule was run again.
+    Nondeterminism,
 }
 
 impl fmt::Display for ViolationKind {
@@ -116,6 +126,11 @@ impl fmt::Display for ViolationKind {
             Self::Invariant => "invariant",
             Self::Discipline => "discipline",
             Self::Goal => "goal",
+            Self::Panic => "panic",
+            Self::Leak => "leak",
+            Self::Livelock => "livelock",
+            Self::Steps => "steps",
+            Self::Nondeterminism => "nondeterminism",
         })
     }
 }

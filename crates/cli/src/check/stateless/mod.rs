@@ -305,8 +305,7 @@ fn reason(findings: &Findings) -> Option<String> {
         Kind::Preemptions | Kind::Random | Kind::Vacuous => true,
         kind => !kind.makes_incomplete(),
     };
-    let mut why: Vec<_> = findings.assumptions.iter().collect();
-    why.retain(|one| !is_no_reason(one.kind));
+    let why = raddle_report::assumptions::lines(&findings.assumptions, |kind| !is_no_reason(kind));
     if why.is_empty() && findings.is_vacuous() {
         return Some(
             "vacuous: every execution was cut by an `assume`, so nothing was checked to its end"
@@ -327,7 +326,6 @@ fn reason(findings: &Findings) -> Option<String> {
         Extent::Some if why.is_empty() => Some("not all executions were run".into()),
         Extent::Some => None,
     };
-    let told = why.into_iter().map(text::assumption);
-    let reasons: Vec<_> = told.chain(not_run).collect();
+    let reasons: Vec<_> = why.into_iter().chain(not_run).collect();
     (!reasons.is_empty()).then(|| reasons.join("; "))
 }

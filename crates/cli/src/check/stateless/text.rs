@@ -1,8 +1,6 @@
 //! What running executions has shown, for people.
 
 use raddle_machine::Program;
-use raddle_outcome::Assumption;
-use raddle_report::story::Spot;
 use raddle_report::style::Role;
 use raddle_report::table::{key_values, number};
 
@@ -30,18 +28,6 @@ pub(in super::super) fn text(
         text += "\n";
     }
     text + &summary(args, findings, terminal)
-}
-
-/// An assumption and its place, in one line.
-pub(super) fn assumption(assumption: &Assumption<Spot>) -> String {
-    let mut text = assumption.kind.message().to_owned();
-    if let Some(at) = &assumption.place {
-        text += &format!(", at {}:{}:{} (`{}`)", at.file, at.line, at.column, at.text);
-    }
-    if let Some(detail) = &assumption.detail {
-        text += &format!(": {detail}");
-    }
-    text
 }
 
 fn summary(args: &Check, findings: &Findings, terminal: Terminal) -> String {
