@@ -19,7 +19,7 @@
 //! - A thread that panics fails the model only when nobody joins it, or who does unwraps the error.
 //! - The access of a [`with_mut`](cell::UnsafeCell::with_mut) lasts until its closure returns. In loom it may be over at the last
 //!   operation in the closure, as that of a [`MutPtr`](cell::MutPtr) is here too.
-//! - `unsync_load` is a load, and `with_mut` of an atomic does not look for stores of other threads.
+//! - `with_mut` of an atomic does not look for stores of other threads.
 //! - There are no checkpoints. What fails says how to run it again: `RADDLE_REPLAY`. The other variables
 //!   of Raddle count too, and come after those of loom.
 //! - What `loom` reports is Raddle's text.

@@ -432,3 +432,45 @@ fn the_main_thread_has_no_name() {
         assert_eq!(named.join().unwrap().as_deref(), Some("other"));
     });
 }
+
+/// `unsync_load` is no atomic access: an unordered store of another thread races with it, whoever comes first.
+#[test]
+fn an_unsynchronised_load_races_with_a_store() {
+    let racy = |first: bool| {
+        failure(move || {
+            let number = Arc::new(AtomicUsize::new(0));
+            let seen = Arc::new(AtomicUsize::new(0));
+            let (theirs, saw) = (number.clone(), seen.clone());
+            let child = thread::spawn(move || {
+                if first || saw.load(Relaxed) == 1 {
+                    theirs.store(1, Release);
+                    saw.store(2, Relaxed);
+                }
+            });
+            if !first || seen.load(Relaxed) == 2 {
+                // SAFETY: it is not safe, which is to be found.
+                unsafe { number.unsync_load() };
+                seen.store(1, Relaxed);
+            }
+            child.join().unwrap();
+        })
+    };
+    for first in [true, false] {
+        let message = racy(first);
+        assert!(message.starts_with("data race"), "{message}");
+    }
+}
+
+#[test]
+fn an_unsynchronised_load_after_a_join_is_no_race() {
+    loom::model(|| {
+        let number = Arc::new(AtomicUsize::new(0));
+        let theirs = number.clone();
+        // SAFETY: nobody else has it.
+        assert_eq!(unsafe { number.unsync_load() }, 0);
+        let child = thread::spawn(move || theirs.store(1, Relaxed));
+        child.join().unwrap();
+        // SAFETY: the thread that stores has ended.
+        assert_eq!(unsafe { number.unsync_load() }, 1);
+    });
+}

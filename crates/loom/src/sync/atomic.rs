@@ -23,14 +23,14 @@ macro_rules! atomic {
                 Self(raddle::$name::new(value))
             }
 
-            /// Reads it, as if nobody could write it meanwhile.
+            /// Reads it by an access that is not atomic. It is a data race if that is not ordered with a store of another thread.
             ///
             /// # Safety
             ///
             /// In a program that is not under test this would be no atomic access.
             #[track_caller]
             pub unsafe fn unsync_load(&self) -> $type {
-                self.0.load(Ordering::Relaxed)
+                self.0.plain_load()
             }
 
             /// Lets a closure have the value: nobody else has it.

@@ -36,6 +36,11 @@ impl Clock {
         self.0.get(thread.index()).copied().unwrap_or(0)
     }
 
+    /// Whether an access is known.
+    fn knows(&self, earlier: &Touch) -> bool {
+        self.of(earlier.thread) >= earlier.time
+    }
+
     fn tick(&mut self, thread: ThreadId) {
         if self.0.len() <= thread.index() {
             self.0.resize(thread.index() + 1, 0);
@@ -58,6 +63,10 @@ struct OfLocation {
     released: Clock,
     /// What those knew who gave it back after reading.
     readers: Clock,
+    /// When each thread stored there last, where, and the last plain load of each: a plain load is no atomic access, so nothing orders
+    /// it with stores.
+    stores: Vec<Touch>,
+    plain_loads: Vec<Touch>,
 }
 
 /// An access to a cell.
@@ -206,6 +215,46 @@ impl Clocks {
             released.join(known);
         } else {
             released.copy(known);
+        }
+    }
+
+    /// A store was made at a place. Returns an earlier plain load that races with it.
+    pub(crate) fn stored(&mut self, id: ThreadId, at: Location, place: Place) -> Option<Touch> {
+        if !self.active {
+            return None;
+        }
+        let touch = self.touch_now(id, place, true);
+        self.make_room(at);
+        let location = &mut self.locations[at.index()];
+        location.stores.retain(|store| store.thread != id);
+        location.stores.push(touch);
+        let now = &self.threads[id.index()].now;
+        let mut loads = location.plain_loads.iter();
+        loads
+            .find(|load| load.thread != id && !now.knows(load))
+            .copied()
+    }
+
+    /// An atomic is read by a plain load. Returns an earlier store that races with it.
+    pub(crate) fn plain_load(&mut self, id: ThreadId, at: Location, place: Place) -> Option<Touch> {
+        let touch = self.touch_now(id, place, false);
+        self.make_room(at);
+        let location = &mut self.locations[at.index()];
+        location.plain_loads.retain(|load| load.thread != id);
+        location.plain_loads.push(touch);
+        let now = &self.threads[id.index()].now;
+        let mut stores = location.stores.iter();
+        stores
+            .find(|store| store.thread != id && !now.knows(store))
+            .copied()
+    }
+
+    fn touch_now(&mut self, id: ThreadId, place: Place, writes: bool) -> Touch {
+        Touch {
+            thread: id,
+            place,
+            writes,
+            time: self.thread(id).now.of(id),
         }
     }
 

@@ -60,6 +60,19 @@ impl State {
         }
         self.clocks
             .synchronise(id, &operation, effect.result, &step.accesses);
+        let stores = match operation {
+            Operation::Store { at, .. } | Operation::Update { at, .. } => Some(at),
+            Operation::CompareExchange { at, expected, .. } => {
+                (effect.result == expected).then_some(at)
+            }
+            _ => None,
+        };
+        if let Some(at) = stores
+            && let Some(earlier) = self.clocks.stored(id, at, place)
+        {
+            let race = self.race(&earlier, true, place);
+            self.fail(race);
+        }
         let runs_on = self.follow_up(id, &operation, place, choice, effect, step);
         self.clocks.tick(id);
         runs_on

@@ -314,6 +314,23 @@ impl State {
         Ok(racing.map(|earlier| self.race(&earlier, kind.writes, place)))
     }
 
+    /// An atomic was read by a plain load. Returns the race that this is.
+    pub(crate) fn plain_load(&mut self, id: &Id, place: Place) -> Option<Failure> {
+        match (self.clocks.need(), id.number(self.generation)) {
+            (Need::Known, Known::Number(number)) => {
+                let earlier = self
+                    .clocks
+                    .plain_load(self.current, Location(number), place);
+                earlier.map(|earlier| self.race(&earlier, false, place))
+            }
+            (Need::Learned, _) => {
+                self.learned = true;
+                None
+            }
+            _ => None,
+        }
+    }
+
     /// The number of the message that was sent last.
     pub(crate) fn last_message(&self, channel: u32) -> u32 {
         let sent = self

@@ -268,6 +268,19 @@ macro_rules! common {
                 $value(self.word().load(order))
             }
 
+            /// Reads it by a plain load: a data race, unless all stores are ordered with it by synchronisation.
+            #[doc(hidden)]
+            #[track_caller]
+            pub fn plain_load(&self) -> $type {
+                let place = here();
+                let value = self.load(Ordering::Relaxed);
+                let id = home(self).id();
+                if let Some(race) = rt::with(|state| state.plain_load(id, place)) {
+                    rt::fail(race);
+                }
+                value
+            }
+
             /// Writes it.
             #[track_caller]
             pub fn store(&self, value: $type, order: Ordering) {
