@@ -100,8 +100,14 @@ mod tests {
         let text = "name = \"a\"\nversion = \"1.0.0\"\ncfg = []\ntarget = [\"--lib\"]\n\
                     [expected]\none = \"fails: for a reason\"\ntwo = \"limit: too large\"\n";
         let krate: Crate = toml::from_str(text).unwrap();
-        assert_eq!(krate.expected_of("one"), Expected::Fails("for a reason".into()));
-        assert_eq!(krate.expected_of("two"), Expected::Limit("too large".into()));
+        assert_eq!(
+            krate.expected_of("one"),
+            Expected::Fails("for a reason".into())
+        );
+        assert_eq!(
+            krate.expected_of("two"),
+            Expected::Limit("too large".into())
+        );
         assert_eq!(krate.expected_of("three"), Expected::Passes);
     }
 }

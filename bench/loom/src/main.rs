@@ -4,6 +4,7 @@
 //! Packages are downloaded by cargo, as for any user, and copied to a folder of their own; nothing of them is kept here.
 
 mod data;
+mod known;
 mod packages;
 mod page;
 mod tests;
@@ -12,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use data::{Crate, Expected};
+use serde::{Deserialize, Serialize};
 use tests::{Outcome, Ran};
 
 const USAGE: &str = "usage: raddle-bench-loom [--only CRATE]... [--cap SECONDS] [--beside-loom] [--work FOLDER] [--page FILE]";
@@ -64,16 +66,16 @@ struct CrateResult {
 }
 
 /// What came of a test.
+#[derive(Clone, Serialize, Deserialize)]
 struct Test {
     name: String,
-    expected: Expected,
     raddle: Ran,
     loom: Option<Ran>,
 }
 
 impl Test {
-    fn is_as_expected(&self) -> bool {
-        match self.expected {
+    fn is_as_expected(&self, krate: &Crate) -> bool {
+        match krate.expected_of(&self.name) {
             Expected::Passes => self.raddle.outcome == Outcome::Passes,
             Expected::Fails(_) => self.raddle.outcome == Outcome::Fails,
             // It may become faster, and machines differ.
@@ -104,17 +106,26 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     }
     let mut results = Vec::new();
-    for krate in crates {
+    for krate in &crates {
         if options.only.is_empty() || options.only.contains(&krate.name) {
-            results.push(run(krate, &options, &here.join("../..")));
+            let result = run(krate.clone(), &options, &here.join("../.."));
+            if let Err(error) = known::keep(&result, &options) {
+                eprintln!("{error}");
+            }
+            results.push(result);
         }
     }
     let unexpected = summary(&results);
-    if let Some(page) = &options.page
-        && let Err(error) = std::fs::write(page, page::text(&results, &options))
-    {
-        eprintln!("{}: {error}", page.display());
-        return ExitCode::from(2);
+    if let Some(page) = &options.page {
+        // Those that were run earlier, too.
+        let all: Vec<_> = crates
+            .iter()
+            .filter_map(|krate| known::recall(krate, &options))
+            .collect();
+        if let Err(error) = std::fs::write(page, page::text(&all, &options)) {
+            eprintln!("{}: {error}", page.display());
+            return ExitCode::from(2);
+        }
     }
     ExitCode::from(u8::from(unexpected > 0))
 }
@@ -139,12 +150,16 @@ fn run(krate: Crate, options: &Options, repository: &Path) -> CrateResult {
                     _ => None,
                 };
                 let test = Test {
-                    expected: krate.expected_of(&found.name),
                     raddle: tests::run(&found.binary, &found.path, &krate, options.cap),
                     loom,
                     name: found.name,
                 };
-                println!("  {} {}{}", mark(&test), test.name, test.raddle.describe());
+                println!(
+                    "  {} {}{}",
+                    mark(&test, &krate),
+                    test.name,
+                    test.raddle.describe()
+                );
                 tests.push(test);
             }
         }
@@ -163,8 +178,8 @@ fn run(krate: Crate, options: &Options, repository: &Path) -> CrateResult {
     }
 }
 
-fn mark(test: &Test) -> &'static str {
-    match (test.is_as_expected(), &test.raddle.outcome) {
+fn mark(test: &Test, krate: &Crate) -> &'static str {
+    match (test.is_as_expected(krate), &test.raddle.outcome) {
         (true, Outcome::Passes) => "ok      ",
         (true, Outcome::Fails) => "(fails) ",
         (true, Outcome::Limit) => "(limit) ",
@@ -181,7 +196,7 @@ fn summary(results: &[CrateResult]) -> usize {
     for result in results {
         let count = |wanted: &dyn Fn(&&Test) -> bool| result.tests.iter().filter(wanted).count();
         let passed = count(&|test| test.raddle.outcome == Outcome::Passes);
-        let surprises = count(&|test| !test.is_as_expected());
+        let surprises = count(&|test| !test.is_as_expected(&result.krate));
         unexpected += surprises + usize::from(result.broken.is_some());
         println!(
             "{:20} {:8} {passed:4} of {:4} pass, {surprises} not as expected",

@@ -133,8 +133,8 @@ fn exceptions(text: &mut String, result: &CrateResult) {
             Outcome::Limit => "at the limit",
             _ => "fails",
         };
-        let why = match &test.expected {
-            Expected::Fails(why) | Expected::Limit(why) => why.clone(),
+        let why = match result.krate.expected_of(&test.name) {
+            Expected::Fails(why) | Expected::Limit(why) => why,
             Expected::Passes => format!(
                 "**not expected**: {}",
                 test.raddle

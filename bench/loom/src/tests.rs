@@ -2,11 +2,13 @@
 
 use std::process::{Command, Stdio};
 
+use serde::{Deserialize, Serialize};
+
 use crate::data::Crate;
 use crate::packages::Binary;
 
 /// What came of a test.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Outcome {
     Passes,
     Fails,
@@ -15,7 +17,7 @@ pub(crate) enum Outcome {
 }
 
 /// A test that was run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Ran {
     pub(crate) outcome: Outcome,
     /// The executions of all its models, as far as they were finished.
