@@ -47,7 +47,7 @@ duplicate! {
 
 impl<T: ?Sized> Arc<T> {
     /// The same reference with another type, which that of the standard library turns into by itself: `dyn Trait`, a slice. The
-    /// closure does nothing but return what it gets.
+    /// closure does nothing but that.
     ///
     /// ```
     /// use std::fmt::Display;
@@ -55,7 +55,7 @@ impl<T: ?Sized> Arc<T> {
     ///
     /// raddle::check(|| {
     ///     let number = Arc::new(5);
-    ///     let shown: Arc<dyn Display> = Arc::coerce(number.clone(), |arc| arc);
+    ///     let shown = Arc::coerce(number.clone(), |arc| arc as std::sync::Arc<dyn Display>);
     ///     assert_eq!(shown.to_string(), "5");
     ///     assert_eq!(Arc::strong_count(&number), 2);
     /// });
