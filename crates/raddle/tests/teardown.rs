@@ -10,7 +10,7 @@ use std::time::Duration;
 use common::Random;
 use raddle::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
 use raddle::sync::{Arc, Condvar, Mutex, mpsc};
-use raddle::{Backend, Checker, FailureKind, Options, Program, thread};
+use raddle::{Assumed, Backend, Checker, FailureKind, Options, Program, thread};
 use raddle_schedule::{Execution, Move, Status, Step, ThreadId};
 
 const EXPLORERS: [&str; 8] = [
@@ -257,6 +257,20 @@ fn what_comes_to_no_end_is_left_behind() {
     }
     drop(program);
     assert_eq!(alive.now(), 3);
+}
+
+/// As much may be left behind as there is room for. Then the check ends, and says why.
+#[test]
+fn what_is_left_behind_is_limited() {
+    let checker = Checker::new().explorer("random").reruns(0);
+    let report = checker.max_executions(10_000_000).check(|| {
+        let value = AtomicU32::new(0);
+        raddle::assume(value.load(SeqCst) > 0);
+    });
+    assert!(!report.complete && report.executions < 10_000_000);
+    let kinds: Vec<Assumed> = report.assumptions.iter().map(|one| one.kind).collect();
+    assert!(kinds.contains(&Assumed::Memory), "{kinds:?}");
+    assert!(!kinds.contains(&Assumed::Executions), "{kinds:?}");
 }
 
 /// Statics are dropped after each execution, whatever their destructors do.
