@@ -42,7 +42,7 @@ pub(crate) enum Command {
     Fmt(Fmt),
 }
 
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Clone)]
 pub(crate) struct Check {
     /// The program (`-` reads standard input).
     pub(crate) file: PathBuf,

@@ -10,6 +10,7 @@ mod text;
 
 use std::fs::OpenOptions;
 use std::path::Path;
+use std::time::Instant;
 
 use raddle_explore::{Outcome, Property, PropertySet, Violation};
 use raddle_machine::Program;
@@ -26,6 +27,7 @@ use strategy::Strategy;
 pub(crate) use searches::reason_of;
 
 pub(crate) fn check(args: &Check) -> Exit {
+    let started = Instant::now();
     let terminal = Terminal::new(args.output, args.drawing);
     let asked = match args.explore {
         Some(how) => stateless::exploration(args, how).map(Asked::Exploration),
@@ -41,14 +43,25 @@ pub(crate) fn check(args: &Check) -> Exit {
     let Loaded {
         program,
         diagnostics,
-    } = match load(&args.file, terminal) {
+    } = match load(&args.file, terminal, args.timeout) {
         Ok(loaded) => loaded,
         Err(not_loaded) => {
+            let exit = not_loaded.exit();
             if terminal.is_json() {
-                print(&error_report(args, not_loaded.reason, not_loaded.diagnostics).to_json());
+                let verdict = not_loaded.verdict();
+                let report = error_report(args, not_loaded.reason, not_loaded.diagnostics);
+                print(&CheckReport { verdict, ..report }.to_json());
             }
-            return Exit::Error;
+            return exit;
         }
+    };
+    // The time is for compiling and searching together.
+    let left = args
+        .timeout
+        .map(|time| time.saturating_sub(started.elapsed()));
+    let args = &Check {
+        timeout: left,
+        ..args.clone()
     };
     let (verdict, counterexample) = match asked {
         Asked::Searches(strategy) => {

@@ -122,7 +122,7 @@ fn compare_file(
         rows: Vec::new(),
         diagnostics: Vec::new(),
     };
-    let program = match load(path, terminal) {
+    let program = match load(path, terminal, None) {
         Ok(Loaded {
             program,
             diagnostics,

@@ -1,11 +1,12 @@
 //! `raddle explain`
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use raddle_explore::{Property, PropertySet, Search};
 use raddle_machine::explain::explain as explain_program;
 use raddle_report::explanation::{Options, render};
-use raddle_report::json::{CheckReport, Verdict};
+use raddle_report::json::CheckReport;
 
 use crate::args::Explain;
 use crate::load::{Loaded, load};
@@ -22,13 +23,15 @@ fn properties() -> PropertySet {
 }
 
 pub(crate) fn explain(args: &Explain) -> Exit {
+    let started = Instant::now();
     let terminal = Terminal::new(args.output, args.drawing);
-    let program = match load(&args.file, terminal) {
+    let program = match load(&args.file, terminal, args.timeout) {
         Ok(Loaded { program, .. }) => program,
         Err(not_loaded) => {
+            let exit = not_loaded.exit();
             if terminal.is_json() {
                 let report = CheckReport {
-                    verdict: Verdict::Error,
+                    verdict: not_loaded.verdict(),
                     reason: Some(not_loaded.reason),
                     file: args.file.display().to_string(),
                     diagnostics: not_loaded.diagnostics,
@@ -36,7 +39,7 @@ pub(crate) fn explain(args: &Explain) -> Exit {
                 };
                 print(&report.to_json());
             }
-            return Exit::Error;
+            return exit;
         }
     };
     let mut line = ProgressLine::about("transactions", terminal);
@@ -51,7 +54,9 @@ pub(crate) fn explain(args: &Explain) -> Exit {
         search = search.max_memory(memory);
     }
     if let Some(time) = args.timeout {
-        search = search.timeout(time);
+        // The time is for compiling and searching together.
+        let left = time.saturating_sub(started.elapsed());
+        search = search.timeout(left.max(Duration::from_nanos(1)));
     }
     if let Some(line) = &mut line {
         search = search.on_progress(|progress| line.show(progress));

@@ -2,16 +2,24 @@
 
 use std::io::Read;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::Duration;
 
 use raddle_lang::{Diagnostic, Severity, Source};
 use raddle_machine::Program;
 use raddle_report::json;
 
-use crate::terminal::{Terminal, complain};
+use crate::Exit;
+use crate::terminal::{Terminal, complain, print};
 
-/// Texts longer than this are no programs.
-const MAX_SOURCE_BYTES: u64 = 16 << 20;
+/// Texts longer than this are no programs. A tree takes up to a few hundred times as much memory as
+/// its text.
+const MAX_SOURCE_BYTES: u64 = 4 << 20;
+
+/// The stack of the thread that compiles. What it needs is bounded, because nesting is; this is
+/// ten times as much, in a build without optimisations too.
+const STACK_BYTES: usize = 32 << 20;
 
 /// What a program is called that comes from standard input.
 pub(crate) const STANDARD_INPUT: &str = "<stdin>";
@@ -26,6 +34,34 @@ pub(crate) struct Loaded {
 pub(crate) struct NotLoaded {
     pub(crate) reason: String,
     pub(crate) diagnostics: Vec<json::Diagnostic>,
+    /// Whether the time was over before it was known whether there is one.
+    pub(crate) out_of_time: bool,
+}
+
+impl NotLoaded {
+    fn because(reason: String) -> Self {
+        Self {
+            reason,
+            diagnostics: Vec::new(),
+            out_of_time: false,
+        }
+    }
+
+    /// What that means for the question that was asked.
+    pub(crate) fn verdict(&self) -> json::Verdict {
+        match self.out_of_time {
+            true => json::Verdict::Inconclusive,
+            false => json::Verdict::Error,
+        }
+    }
+
+    /// What to say to the shell.
+    pub(crate) fn exit(&self) -> Exit {
+        match self.out_of_time {
+            true => Exit::Inconclusive,
+            false => Exit::Error,
+        }
+    }
 }
 
 /// The text of a file, or of standard input for `-`.
@@ -47,23 +83,72 @@ pub(crate) fn read(path: &Path) -> Result<Source, String> {
     };
     let bytes = bytes.map_err(|error| format!("can not read {name}: {error}"))?;
     if bytes.len() as u64 > MAX_SOURCE_BYTES {
-        return Err(format!("{name} is too long for a program (over 16 MiB)"));
+        return Err(format!("{name} is too long for a program (over 4 MiB)"));
     }
     let text = String::from_utf8(bytes)
         .map_err(|_| format!("{name} is not text in UTF-8: is it a .rad program?"))?;
     Ok(Source::new(name, text))
 }
 
-/// Reads, checks and compiles a program; prints diagnostics.
-pub(crate) fn load(path: &Path, terminal: Terminal) -> Result<Loaded, NotLoaded> {
-    let source = read(path).map_err(|reason| {
-        terminal.error(&reason);
-        NotLoaded {
-            reason,
-            diagnostics: Vec::new(),
+/// A text, the program that it is if it is one, and what there is to say about it.
+type Compiled = (Source, Option<Program>, Vec<Diagnostic>);
+
+/// Reads, checks and compiles a program, for at most so long.
+///
+/// A thread of its own does it. When the time is over nobody waits for that thread any more: it
+/// ends with the process. So the limit holds whatever takes the time, be it standard
+/// input that never ends.
+fn compile_within(path: &Path, time: Option<Duration>) -> Result<Compiled, NotLoaded> {
+    let (done, compiled) = mpsc::channel();
+    let of_thread = path.to_owned();
+    let work = move || {
+        let compiled = read(&of_thread).map(|source| {
+            let (program, problems) = raddle_machine::load(source.clone());
+            (source, program, problems)
+        });
+        // Nobody waits for it if the time is over.
+        let _ = done.send(compiled);
+    };
+    let thread = thread::Builder::new().stack_size(STACK_BYTES).spawn(work);
+    let thread =
+        thread.map_err(|error| NotLoaded::because(format!("can not start a thread: {error}")))?;
+    let received = match time {
+        None => compiled
+            .recv()
+            .map_err(|_| mpsc::RecvTimeoutError::Disconnected),
+        Some(time) => compiled.recv_timeout(time),
+    };
+    match received {
+        Ok(compiled) => compiled.map_err(NotLoaded::because),
+        Err(mpsc::RecvTimeoutError::Timeout) => Err(NotLoaded {
+            out_of_time: true,
+            ..NotLoaded::because(format!(
+                "the limit on time was reached before {} was compiled",
+                path.display()
+            ))
+        }),
+        Err(mpsc::RecvTimeoutError::Disconnected) => match thread.join() {
+            Err(panic) => std::panic::resume_unwind(panic),
+            Ok(()) => unreachable!("it sends before it ends"),
+        },
+    }
+}
+
+/// Reads, checks and compiles a program, for at most so long; prints diagnostics.
+pub(crate) fn load(
+    path: &Path,
+    terminal: Terminal,
+    time: Option<Duration>,
+) -> Result<Loaded, NotLoaded> {
+    let compiled = compile_within(path, time);
+    match &compiled {
+        Err(not_loaded) if not_loaded.out_of_time && !terminal.is_json() => {
+            print(&format!("inconclusive: {}\n", not_loaded.reason));
         }
-    })?;
-    let (program, problems) = raddle_machine::load(source.clone());
+        Err(not_loaded) if !not_loaded.out_of_time => terminal.error(&not_loaded.reason),
+        _ => {}
+    }
+    let (source, program, problems) = compiled?;
     for problem in &problems {
         if problem.severity == Severity::Error || !terminal.is_quiet() {
             let text = raddle_lang::diagnostic::render(problem, &source, terminal.diagnostics());
@@ -92,8 +177,8 @@ pub(crate) fn load(path: &Path, terminal: Terminal) -> Result<Loaded, NotLoaded>
             let reason = format!("{} has {count}", source.name);
             terminal.error(&reason);
             Err(NotLoaded {
-                reason,
                 diagnostics,
+                ..NotLoaded::because(reason)
             })
         }
     }

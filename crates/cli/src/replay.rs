@@ -164,7 +164,7 @@ fn open(args: &Replay, terminal: Terminal) -> Result<Traced, Problem> {
     let Loaded {
         program,
         diagnostics,
-    } = load(&path, terminal).map_err(|not_loaded| Problem {
+    } = load(&path, terminal, None).map_err(|not_loaded| Problem {
         message: not_loaded.reason,
         printed: true,
         diagnostics: not_loaded.diagnostics,

@@ -29,7 +29,7 @@ pub(crate) fn simulate(args: &Run) -> Exit {
     let Loaded {
         program,
         diagnostics,
-    } = match load(&args.file, terminal) {
+    } = match load(&args.file, terminal, None) {
         Ok(loaded) => loaded,
         Err(not_loaded) => {
             if terminal.is_json() {

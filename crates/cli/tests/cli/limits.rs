@@ -1,6 +1,8 @@
 //! Searches that prove nothing.
 
-use crate::support::{ENDLESS, raddle_reading};
+use std::process::Stdio;
+
+use crate::support::{ENDLESS, Said, command, raddle_reading};
 
 /// No test waits or takes memory for ever, even if the limit it is about fails.
 const GUARD: [&str; 2] = ["--max-states", "3M"];
@@ -29,7 +31,34 @@ fn each_limit_is_inconclusive() {
             options.extend(["--format", "json"]);
             let report = check(&options, ENDLESS).exits(3).json();
             assert_eq!(report["verdict"], "inconclusive");
-            assert_eq!(report["reason"], reason);
+            let told = report["reason"].as_str().expect("there is a reason");
+            assert!(told.starts_with(reason), "{told}");
+        }
+    }
+}
+
+/// The limit on time is for everything that the command does: it does not wait for ever for the
+/// text of the program either.
+#[test]
+fn the_limit_on_time_covers_what_is_before_the_search() {
+    for subcommand in ["check", "explain"] {
+        for format in ["text", "json"] {
+            let arguments = [subcommand, "-", "--timeout", "50ms", "--format", format];
+            let child = command(&arguments).stdin(Stdio::piped()).spawn();
+            let mut child = child.expect("the command can be run");
+            // Nobody writes to it, and nobody closes it.
+            let stdin = child.stdin.take().expect("it is piped");
+            let output = child.wait_with_output().expect("the command ends");
+            drop(stdin);
+            let said = Said::from(output).exits(3);
+            let reason = "the limit on time was reached before - was compiled";
+            if format == "json" {
+                let report = said.json();
+                assert_eq!(report["verdict"], "inconclusive");
+                assert_eq!(report["reason"], reason);
+            } else {
+                said.says(&["inconclusive: ", reason]);
+            }
         }
     }
 }
