@@ -49,7 +49,9 @@ fn families(repair: Repair) -> &'static [&'static str] {
         | Repair::CycleTestComparesWholeStates
         | Repair::ChoiceEndsPrefix
         | Repair::SpawnEndsPrefix => &["cartesian"],
-        Repair::InvariantObserver => &["transactions", "optimistic", "cartesian"],
+        Repair::InvariantObserver | Repair::BreachIsDecidedByWholeStep => {
+            &["transactions", "optimistic", "cartesian"]
+        }
     }
 }
 

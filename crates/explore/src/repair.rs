@@ -44,11 +44,14 @@ pub enum Repair {
     SpawnEndsPrefix,
     /// A step that changes what an invariant reads conflicts with the observer of it.
     InvariantObserver,
+    /// A step that breaks a discipline by the state that it leads to reports all of its
+    /// accesses. (The machine does so, not a reduction.)
+    BreachIsDecidedByWholeStep,
 }
 
 impl Repair {
     /// Every repair.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::BlockedGuardIsAnAccess,
         Self::StartAgainWhenUnprotected,
         Self::InnerLocksAreBothMovers,
@@ -66,18 +69,21 @@ impl Repair {
         Self::ChoiceEndsPrefix,
         Self::SpawnEndsPrefix,
         Self::InvariantObserver,
+        Self::BreachIsDecidedByWholeStep,
     ];
 
     /// Whether the repair is on.
     #[cfg(not(feature = "mutations"))]
     #[inline(always)]
-    pub(crate) fn is_on(self) -> bool {
+    #[must_use]
+    pub fn is_on(self) -> bool {
         true
     }
 
     /// Whether the repair is on.
     #[cfg(feature = "mutations")]
-    pub(crate) fn is_on(self) -> bool {
+    #[must_use]
+    pub fn is_on(self) -> bool {
         OFF.with(|off| off.get() != Some(self))
     }
 }

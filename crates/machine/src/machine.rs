@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use raddle_explore::repair::Repair;
 use raddle_explore::{
     Access, AccessKind, Choice, Fault, FaultKind, Footprint, Guard, Location, Place, Status, Step,
     SyncOp, System, ThreadId, Variable,
@@ -12,7 +13,7 @@ use raddle_lang::Span;
 use crate::canonical::{Canonicaliser, Renaming};
 use crate::compile::NO_STATEMENT;
 use crate::encode;
-use crate::exclusive::{self, Breach, Enforcer, Taken};
+use crate::exclusive::{self, Breach, Decided, Enforcer, Taken};
 use crate::execute::{Execution, Halt, MAX_THREADS, Mode, Scratch};
 use crate::op::Op;
 use crate::program::{Granularity, Program};
@@ -214,6 +215,7 @@ impl Machine {
         }
         let taken = Taken {
             before: state,
+                decided_by: Decided::ByAccess,
             thread,
             footprint: &step.footprint,
         };
@@ -231,11 +233,15 @@ impl Machine {
         }
     }
 
-    /// The step stops at the access that breaks a discipline, and nothing of it happens.
+    /// The step stops at the access that breaks a discipline, and nothing of it happens. The
+    /// footprint keeps whatever decided that.
     fn fail(&mut self, state: &State, thread: usize, breach: Breach, step: &mut Step<State>) {
         step.after.clone_from(state);
         step.after.fail(thread, breach.place.0);
-        step.footprint.truncate(breach.access + 1);
+        let whole = breach.decided_by == Decided::ByWholeStep;
+        if !(whole && Repair::BreachIsDecidedByWholeStep.is_on()) {
+            step.footprint.truncate(breach.access + 1);
+        }
         self.scratch.forget_after(breach.access, breach.place);
         self.scratch.count_coverage();
         step.status = Status::Failed(Fault {

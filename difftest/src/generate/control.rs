@@ -79,7 +79,7 @@ impl Generator {
 
     /// A condition on local variables that holds more often than not: a thread that fails at
     /// once shows nothing.
-    fn claim(&mut self, context: Context) -> Expr {
+    pub(super) fn claim(&mut self, context: Context) -> Expr {
         let bound = int(1 + self.random.below(2) as i64);
         match self.random.below(10) {
             0 => self.local_condition(context),

@@ -23,11 +23,16 @@ impl Generator {
         let channel = self.random.pick(&["chan<int, 1>", "chan<int, 2>"]);
         let gate = int(self.random.pick(&[1, 1, 2]));
         // The second gives all of the first threads access as the owner changes.
-        let (turn, owner) = match self.random.below(5) {
+        let mine = || infix(name("owner"), "==", word("tid"));
+        let (turn, owner) = match self.random.below(7) {
             0 => (infix(word("tid"), "<=", name("owner")), None),
-            1 => (infix(name("owner"), "==", word("tid")), Some(int(NOBODY))),
-            2 => (infix(name("owner"), "==", word("tid")), Some(int(1))),
-            _ => (infix(name("owner"), "==", word("tid")), None),
+            1 => (mine(), Some(int(NOBODY))),
+            2 => (mine(), Some(int(1))),
+            // Others decide as well whose turn it is.
+            3 => (infix(mine(), "&&", infix(name("x"), "!=", int(1))), None),
+            // What is referred to, if anything is.
+            4 => (infix(prefix("*", name("p")), "==", word("tid")), None),
+            _ => (mine(), None),
         };
         vec![
             plain("int", "x").starting_at(number(self)),

@@ -87,6 +87,7 @@ pub enum Pattern {
     PlainObject,
     LateWait,
     TakeOver,
+    DisciplinedBlock,
     ChooseWide,
     ChooseMany,
     Allocations,
@@ -428,6 +429,26 @@ pub const PROFILES: &[Profile] = &[
         )
     },
     Profile {
+        spawning: 30,
+        ..profile(
+            "disciplined-blocks",
+            &[
+                (P::DisciplinedBlock, 8),
+                (P::Exclusive, 2),
+                (P::TakeOver, 2),
+                (P::Guarded, 1),
+                (P::Write, 4),
+                (P::Read, 1),
+                (P::AtomicWait, 1),
+                (P::Yield, 1),
+                (P::AssertLocal, 1),
+            ],
+            // What a step finds out about who is left depends on every end of a thread. Threads that
+            // do not end leave room for other dependencies to matter.
+            &[P::DisciplinedBlock, P::Endless, P::AwaitLocal],
+        )
+    },
+    Profile {
         long: true,
         ..profile(
             "wide-choices",
@@ -551,6 +572,7 @@ const EVERYTHING: &[(Pattern, u32)] = &[
     (P::PlainObject, 1),
     (P::LateWait, 1),
     (P::TakeOver, 1),
+    (P::DisciplinedBlock, 1),
     (P::ChooseWide, 1),
     (P::ChooseMany, 1),
     (P::Allocations, 1),

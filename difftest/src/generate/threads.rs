@@ -60,19 +60,14 @@ impl Generator {
                 }
             }
             Pattern::TakeOver => self.take_over(context),
+            Pattern::DisciplinedBlock => self.disciplined_block(context),
             _ => return None,
         })
     }
 
     /// Who owns the buffer changes without regard for who owns it, or who is still there.
     fn take_over(&mut self, context: Context) -> Block {
-        let value = match self.random.below(6) {
-            0 | 1 => word("tid"),
-            2 => infix(infix(word("tid"), "+", int(1)), "&", int(1)),
-            3 => int(NOBODY),
-            _ => self.number(),
-        };
-        let mut block = vec![assign(name("owner"), value)];
+        let mut block = vec![assign(name("owner"), self.owner())];
         if self.random.percent(25) {
             block.extend(self.access(name("buffer"), context));
         }
@@ -88,6 +83,85 @@ impl Generator {
                 vec![Stmt::Atomic(block)]
             }
             _ => block,
+        }
+    }
+
+    /// An atomic block in which disciplines are kept, broken, or broken and mended before it ends,
+    /// depending on what it reads on the way.
+    fn disciplined_block(&mut self, context: Context) -> Block {
+        let inside = context.in_atomic();
+        let mut block = Block::new();
+        if self.random.percent(20) {
+            block.push(perform("await", [self.guard(inside)]));
+        }
+        for _ in 0..1 + self.random.below(3) {
+            let part = self.disciplined_part(inside);
+            if self.random.percent(30) {
+                let condition = self.condition(inside);
+                block.push(Stmt::If(condition, part, vec![]));
+            } else {
+                block.extend(part);
+            }
+        }
+        let mut around = vec![Stmt::Atomic(block)];
+        if self.random.percent(25) {
+            around = self.mostly_locked(name("m"), around);
+        }
+        // What follows is reached only if the block keeps to the disciplines.
+        match self.random.below(4) {
+            0 => around.extend([
+                Stmt::Word("yield"),
+                perform("assert", [self.claim(context)]),
+            ]),
+            1 => around.extend([Stmt::Word("yield"), Stmt::Word("reach")]),
+            2 => around.push(perform("assert", [self.claim(context)])),
+            _ => {}
+        }
+        around
+    }
+
+    fn disciplined_part(&mut self, context: Context) -> Block {
+        match self.random.below(10) {
+            0 => self.access(name("guarded"), context),
+            1 => {
+                // The lock is not held when the block begins.
+                let inside = self.access(name("guarded"), context);
+                self.mostly_locked(name("m"), inside)
+            }
+            2 => {
+                let slot = self.random.below(2) as i64;
+                let slot = self
+                    .random
+                    .pick(&[int(slot), infix(word("tid"), "&", int(3))]);
+                self.access(index("mine", slot), context)
+            }
+            3 => {
+                let mine = infix(name("owner"), "==", word("tid"));
+                let mut inside = self.access(name("buffer"), context);
+                inside.push(assign(name("owner"), self.owner()));
+                vec![Stmt::If(mine, inside, vec![])]
+            }
+            4 => self.access(name("buffer"), context),
+            5 | 6 => vec![assign(name("owner"), self.owner())],
+            7 => {
+                // Lent, and given back under a condition: what counts is the end of the block.
+                let owner = assign(name("owner"), self.owner());
+                let condition = self.guard(context);
+                let back = Stmt::If(condition, vec![assign(name("owner"), name("s"))], vec![]);
+                vec![assign(name("s"), name("owner")), owner, back]
+            }
+            8 => self.write(context),
+            _ => vec![assign(self.register(), self.shared())],
+        }
+    }
+
+    /// Somebody that the buffer may be given to.
+    fn owner(&mut self) -> Expr {
+        match self.random.below(6) {
+            0 | 1 => word("tid"),
+            2 => infix(infix(word("tid"), "+", int(1)), "&", int(1)),
+            3 => int(NOBODY),
+            _ => self.number(),
         }
     }
 

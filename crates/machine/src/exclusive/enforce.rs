@@ -41,6 +41,20 @@ pub(crate) struct Breach {
     pub(crate) access: usize,
     pub(crate) place: Place,
     pub(crate) message: String,
+    pub(crate) decided_by: Decided,
+}
+
+/// What of a step decides that it breaks a discipline: this much of its footprint must be
+/// reported, or a reduction takes the breach for independent of steps that would have prevented
+/// it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Decided {
+    /// The state before the step, and the accesses up to the one that breaks it. A thread is
+    /// deterministic, so whatever leads to that access is among them.
+    ByAccess,
+    /// The state after the step, so all accesses. In `atomic { owner = 0; if (z == 1) owner = 1; }`
+    /// the first write takes access away, and whether the block gives it back depends on `z`.
+    ByWholeStep,
 }
 
 /// A step of a thread from one state to another.
@@ -182,6 +196,7 @@ impl Enforcer {
                 access: number,
                 place: access.place,
                 message: messages::broken(program, step, access, need, trouble),
+                decided_by: Decided::ByAccess,
             });
         }
         None
@@ -272,6 +287,7 @@ impl Enforcer {
                     access,
                     place,
                     message,
+                    decided_by: Decided::ByWholeStep,
                 });
             }
         }

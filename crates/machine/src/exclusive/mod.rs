@@ -13,7 +13,7 @@ mod messages;
 mod owned;
 mod rules;
 
-pub(crate) use enforce::{Breach, Enforcer, NOWHERE, Taken};
+pub(crate) use enforce::{Breach, Decided, Enforcer, NOWHERE, Taken};
 pub(crate) use locks::{Locks, guards, held_locks, holds};
 pub(crate) use rules::Rules;
 
