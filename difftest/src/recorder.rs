@@ -73,6 +73,9 @@ impl System for Recorder {
         for thread in 0..self.machine.thread_count(&state) {
             self.record(&state, ThreadId(thread as u32));
         }
+        for (thread, fault) in self.machine.failed_starts(&state) {
+            self.record_failure(&state, thread, &fault);
+        }
         state
     }
 
@@ -92,8 +95,16 @@ impl System for Recorder {
         }
         self.record(&step.after, thread);
         let spawned = self.machine.thread_count(state)..self.machine.thread_count(&step.after);
-        for child in spawned {
+        if spawned.is_empty() {
+            return;
+        }
+        for child in spawned.clone() {
             self.record(&step.after, ThreadId(child as u32));
+        }
+        for (thread, fault) in self.machine.failed_starts(&step.after) {
+            if spawned.contains(&thread.index()) {
+                self.record_failure(&step.after, thread, &fault);
+            }
         }
     }
 
@@ -115,6 +126,10 @@ impl System for Recorder {
 
     fn broken_invariant(&mut self, state: &State, reads: &mut Footprint) -> Option<Fault> {
         self.machine.broken_invariant(state, reads)
+    }
+
+    fn failed_starts(&mut self, state: &State) -> Vec<(ThreadId, Fault)> {
+        self.machine.failed_starts(state)
     }
 
     fn failed(&self, state: &State) -> bool {

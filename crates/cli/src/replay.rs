@@ -260,6 +260,13 @@ fn retell(traced: &Traced) -> Result<Story, Problem> {
         (ViolationKind::Deadlock, None) => tell::deadlock(&mut narrator),
         (ViolationKind::Invariant, None) => tell::broken_invariant(&mut narrator),
         (ViolationKind::Race, None) => tell::race(&mut narrator),
+        (expected, None) => {
+            let mut failed = tell::failed_starts(&mut narrator).into_iter();
+            let found = failed.find(|(kind, ending)| {
+                *kind == expected && ending.message == traced.expected.message
+            });
+            found.map(|(_, ending)| ending)
+        }
         _ => None,
     };
     let ending = ending

@@ -117,6 +117,9 @@ pub(crate) fn simulate(args: &Run) -> Exit {
 
 /// Whether the execution is over, or something is wrong with the state it is in.
 fn ended(narrator: &mut Narrator) -> Option<End> {
+    if let Some((kind, ending)) = tell::failed_starts(narrator).into_iter().next() {
+        return Some(End::Violation(kind, ending));
+    }
     if let Some(ending) = tell::broken_invariant(narrator) {
         return Some(End::Violation(ViolationKind::Invariant, ending));
     }

@@ -102,6 +102,7 @@ fn ending(narrator: &mut Narrator, violation: &Violation, failed_in: Option<usiz
     let known = "the search has found this";
     match &violation.cause {
         Cause::Fault { fault, .. } => failure(narrator, failed_in.expect(known), fault),
+        Cause::Start { thread, fault } => failed_start(narrator, *thread, fault),
         Cause::Invariant { .. } => broken_invariant(narrator).expect(known),
         Cause::Deadlock { .. } => deadlock(narrator).expect(known),
         Cause::Race(race) => {
@@ -122,6 +123,26 @@ pub(crate) fn failure(narrator: &Narrator, lane: usize, fault: &Fault) -> Ending
             text: String::new(),
         }],
     }
+}
+
+/// A thread has failed before its first step.
+fn failed_start(narrator: &Narrator, thread: ThreadId, fault: &Fault) -> Ending {
+    Ending {
+        in_last_step: false,
+        ..failure(narrator, narrator.lane(thread), fault)
+    }
+}
+
+/// The threads that have failed before their first steps, each with the kind of its failure.
+pub(crate) fn failed_starts(narrator: &mut Narrator) -> Vec<(ViolationKind, Ending)> {
+    let state = narrator.state().clone();
+    let failed = narrator.machine().failed_starts(&state).into_iter();
+    failed
+        .filter_map(|(thread, fault)| {
+            let kind = failure_kind(&fault)?;
+            Some((kind, failed_start(narrator, thread, &fault)))
+        })
+        .collect()
 }
 
 /// The kind of a failure; none if the program only grew larger than can be kept.

@@ -316,6 +316,18 @@ pub trait System {
     /// everything that any invariant reads in this state to `reads`.
     fn broken_invariant(&mut self, state: &Self::State, reads: &mut Footprint) -> Option<Fault>;
 
+    /// The threads of the state that have failed before their first step, each with what
+    /// happened.
+    ///
+    /// What a thread does before its first step is part of the step that starts it, or of the initial
+    /// state. So its failure is a fact about states: it holds in the state after that step, and in all that
+    /// follow, for a failed thread never moves. A reduction need not look for it: whatever
+    /// boundary state it reaches next shows it.
+    fn failed_starts(&mut self, state: &Self::State) -> Vec<(ThreadId, Fault)> {
+        let _ = state;
+        Vec::new()
+    }
+
     /// Whether some thread of the state has failed.
     ///
     /// A failed thread never moves again, just as one that has ended, but what the

@@ -67,6 +67,10 @@ fn holds_at(machine: &mut Machine, state: &State, cause: &Cause) -> bool {
     match cause {
         // The last step has failed, which has been looked at.
         Cause::Fault { .. } => machine.failed(state),
+        Cause::Start { thread, fault } => {
+            let failed = machine.failed_starts(state);
+            failed.contains(&(*thread, fault.clone()))
+        }
         Cause::Invariant { fault } => {
             machine.broken_invariant(state, &mut Vec::new()).as_ref() == Some(fault)
         }

@@ -54,7 +54,7 @@ impl Machine {
             Phase::Running => 0,
             Phase::Waiting | Phase::Notified => 1,
             Phase::Ended => 2,
-            Phase::Failed => 3,
+            Phase::Failed | Phase::FailedAtStart => 3,
         });
         bytes.extend(words[header::PC].to_le_bytes());
         // Otherwise nobody asks for them, and spawned threads have none.

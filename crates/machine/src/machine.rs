@@ -188,10 +188,14 @@ impl Machine {
                 &mut footprint,
                 &mut self.scratch,
             );
-            match execution.run() {
+            let halt = execution.run();
+            match halt {
                 Halt::End => execution.finish(Phase::Ended),
-                // A failure waits: it is the thread's first step that fails.
                 _ => execution.suspend(),
+            }
+            // That there is no room is no failure: it is left to the thread's first step.
+            if is_failure(halt) {
+                state.thread_mut(thread)[header::PHASE] = Phase::FailedAtStart as i64;
             }
             self.scratch.count_coverage();
         }
@@ -211,11 +215,11 @@ impl Machine {
                 access: 0,
                 place: Place(state.pc(thread)),
                 message: message.clone(),
+                decided_by: Decided::ByAccess,
             });
         }
         let taken = Taken {
             before: state,
-                decided_by: Decided::ByAccess,
             thread,
             footprint: &step.footprint,
         };
@@ -296,6 +300,15 @@ impl Machine {
             place,
             message,
         }
+    }
+}
+
+/// Whether a thread fails with that.
+fn is_failure(halt: Halt) -> bool {
+    match halt {
+        Halt::Assertion { .. } => true,
+        Halt::Error(trouble) => !matches!(trouble.kind(), FaultKind::Capacity(_)),
+        _ => false,
     }
 }
 
@@ -520,7 +533,29 @@ impl System for Machine {
     }
 
     fn failed(&self, state: &State) -> bool {
-        (0..state.threads.len()).any(|thread| state.phase(thread) == Phase::Failed)
+        let failed = |phase| matches!(phase, Phase::Failed | Phase::FailedAtStart);
+        (0..state.threads.len()).any(|thread| failed(state.phase(thread)))
+    }
+
+    fn failed_starts(&mut self, state: &State) -> Vec<(ThreadId, Fault)> {
+        let failed = |thread: &usize| state.phase(*thread) == Phase::FailedAtStart;
+        let failed: Vec<usize> = (0..state.threads.len()).filter(failed).collect();
+        // What it did then was local, so it does the same now.
+        let again = failed.into_iter().map(|thread| {
+            self.probe.after.clone_from(state);
+            self.probe.footprint.clear();
+            let mut execution = Execution::of_thread(
+                &self.program,
+                &mut self.probe.after,
+                thread,
+                Mode::Prologue,
+                &mut self.probe.footprint,
+                &mut self.scratch,
+            );
+            let (halt, place) = (execution.run(), execution.place());
+            (ThreadId(thread as u32), self.fault(halt, place))
+        });
+        again.collect()
     }
 
     fn thread_name(&self, state: &State, thread: ThreadId) -> u64 {

@@ -84,6 +84,9 @@ pub(crate) enum Phase {
     Notified = 2,
     Ended = 3,
     Failed = 4,
+    /// Failed before its first step. It is where it failed, with its variables, so that what
+    /// happened can be found out again.
+    FailedAtStart = 5,
 }
 
 impl Phase {
@@ -93,7 +96,8 @@ impl Phase {
             1 => Self::Waiting,
             2 => Self::Notified,
             3 => Self::Ended,
-            _ => Self::Failed,
+            4 => Self::Failed,
+            _ => Self::FailedAtStart,
         }
     }
 }
@@ -193,7 +197,8 @@ impl State {
 
     /// Whether a thread has ended or failed.
     pub(crate) fn has_stopped(&self, thread: usize) -> bool {
-        matches!(self.phase(thread), Phase::Ended | Phase::Failed)
+        let phase = self.phase(thread);
+        matches!(phase, Phase::Ended | Phase::Failed | Phase::FailedAtStart)
     }
 
     /// Makes a thread's part of the words longer or shorter, at its end.

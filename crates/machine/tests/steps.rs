@@ -2,9 +2,14 @@
 
 mod common;
 
+use std::sync::Arc;
+
 use common::{explore_with, machine, machine_with, states};
-use raddle_explore::{AccessKind, Choice, Location, Status, Step, SyncOp, System, ThreadId};
-use raddle_machine::{Granularity, Machine, State};
+use raddle_explore::{
+    AccessKind, Cause, Choice, Location, Order, Search, Status, Step, SyncOp, System, ThreadId,
+    reductions,
+};
+use raddle_machine::{Granularity, Machine, State, counterexample};
 
 /// The footprints of all steps of a single thread, as text: `r0` reads slot 0, `w1` writes
 /// slot 1, capital letters are atomic accesses, synchronisation operations have their names.
@@ -299,4 +304,80 @@ fn spawn_and_exit_and_join_are_steps() {
     machine.step(&state, ThreadId(0), Choice::FIRST, &mut step);
     assert_eq!(step.status, Status::Moved);
     assert!(step.footprint[0].kind == AccessKind::Sync(SyncOp::Join));
+}
+
+/// The local code before the first visible operation belongs to the step that starts the thread. If
+/// it fails, that is so too: there is no step that fails.
+#[test]
+fn a_failure_before_the_first_step_is_no_step() {
+    for (text, states, transitions, steps) in [
+        ("void main() { assert(false); }", 1, 0, 0),
+        ("void main() { int i = 0; i = 1 / i; }", 1, 0, 0),
+        (
+            "int x; void f() { assert(false); } void g() { x = 1; } run f() || g();",
+            2,
+            1,
+            0,
+        ),
+        // The spawn, and the end of `main`, which is local.
+        (
+            "void f() { assert(false); } void main() { spawn f(); }",
+            2,
+            1,
+            1,
+        ),
+        (
+            "int x; void f(int i) { assert(i == 0); x = 1; }
+             void main() { spawn f(0); spawn f(1); }",
+            // `main` has spawned one or both, and the first child made none, one or both of its steps.
+            7,
+            8,
+            2,
+        ),
+    ] {
+        let outcome = explore_with(&mut machine(text));
+        let counts = (outcome.statistics.states, outcome.statistics.transitions);
+        assert_eq!(counts, (states, transitions), "{text}");
+        let [violation] = outcome.violations.as_slice() else {
+            panic!("{text}: {:?}", outcome.violations);
+        };
+        assert_eq!(violation.schedule.len(), steps, "{text}");
+        assert!(matches!(violation.cause, Cause::Start { .. }), "{text}");
+    }
+}
+
+/// Every reduction and every explorer finds such a failure, and its schedule leads there.
+#[test]
+fn all_reductions_find_failures_before_the_first_step() {
+    let text = "int x; mutex m;
+         void bad(int i) { int a[2]; a[i] = 1; x = 1; }
+         void good() { lock(m); x = 2; unlock(m); }
+         void main() { spawn good(); lock(m); spawn bad(1); x = 3; spawn bad(2); unlock(m); }
+         run main() || good();";
+    let program = Arc::new(machine(text).program().clone());
+    for mut reduction in reductions::all() {
+        for order in [
+            Order::BreadthFirst,
+            Order::DepthFirst,
+            Order::FewestSwitches,
+        ] {
+            let mut machine = machine(text);
+            let outcome = Search::new()
+                .order(order)
+                .properties(reduction.preserves())
+                .collect_all()
+                .run(&mut machine, reduction.as_mut());
+            let starts: Vec<_> = (outcome.violations.iter())
+                .filter(|violation| matches!(violation.cause, Cause::Start { .. }))
+                .collect();
+            let name = reduction.name();
+            assert_eq!(starts.len(), 1, "{name}, {order:?}");
+            assert_eq!(
+                starts[0].message(),
+                "index out of bounds: there is no element 2, only 0 to 1"
+            );
+            counterexample::verify(&program, Granularity::Access, starts[0])
+                .unwrap_or_else(|problem| panic!("{name}, {order:?}: {problem}"));
+        }
+    }
 }

@@ -5,7 +5,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use hashbrown::HashSet;
-use raddle_explore::{BlockedThread, Cause, End, FaultKind, Place, Property, System, Violation};
+use raddle_explore::{
+    BlockedThread, Cause, End, Fault, FaultKind, Place, Property, System, Violation,
+};
 use raddle_outcome::{Assumption, Coverage, Explored, Kind};
 use raddle_schedule::ClassHash;
 use rapidhash::fast::RandomState;
@@ -197,28 +199,42 @@ impl<'a, S: System> Findings<'a, S> {
                 let key = Key::Fault(Property::Invariant, fault.place);
                 self.record(execution, key, steps, |_, _, _| Cause::Invariant { fault });
             }
-            let Some(fault) = (steps < length).then(|| execution.fault(steps)).flatten() else {
+            for (thread, fault) in execution.failed_starts(steps).iter() {
+                if let Some(key) = self.key_of(fault) {
+                    self.record(execution, key, steps, |system, state, _| Cause::Start {
+                        thread: canonical_position(system, state, *thread),
+                        fault: fault.clone(),
+                    });
+                }
+            }
+            let fault = (steps < length).then(|| execution.fault(steps)).flatten();
+            let Some(fault) = fault.cloned() else {
                 continue;
             };
-            let property = match fault.kind {
-                FaultKind::Assertion => Property::Assertion,
-                FaultKind::Runtime => Property::Runtime,
-                FaultKind::Invariant => Property::Invariant,
-                FaultKind::Discipline => Property::Discipline,
-                FaultKind::Capacity(what) => {
-                    // It does not end the exploration, but what that claims.
-                    self.assume(Kind::Capacity.at(fault.place).because(what));
-                    continue;
-                }
-            };
-            if self.settings.properties.contains(property) {
-                let (key, fault) = (Key::Fault(property, fault.place), fault.clone());
+            if let Some(key) = self.key_of(&fault) {
                 self.record(execution, key, steps + 1, |_, _, last| Cause::Fault {
                     thread: last.expect("a step was made"),
                     fault,
                 });
             }
         }
+    }
+
+    /// What tells a failure from others, if it is of a kind that was asked for.
+    fn key_of(&mut self, fault: &Fault) -> Option<Key> {
+        let property = match fault.kind {
+            FaultKind::Assertion => Property::Assertion,
+            FaultKind::Runtime => Property::Runtime,
+            FaultKind::Invariant => Property::Invariant,
+            FaultKind::Discipline => Property::Discipline,
+            FaultKind::Capacity(what) => {
+                // It does not end the exploration, but what that claims.
+                self.assume(Kind::Capacity.at(fault.place).because(what));
+                return None;
+            }
+        };
+        let asked = self.settings.properties.contains(property);
+        asked.then_some(Key::Fault(property, fault.place))
     }
 
     fn look_at_end(&mut self, execution: &mut Stepwise<S>, length: usize) {

@@ -156,6 +156,12 @@ impl<S: System> Stepwise<S> {
         self.path[number + 1].fault.as_ref()
     }
 
+    /// The threads that have failed before their first step, of those that there are after
+    /// that many steps.
+    fn failed_starts(&self, steps: usize) -> Rc<Vec<(raddle_explore::ThreadId, Fault)>> {
+        Rc::clone(&self.path[steps].failed_starts)
+    }
+
     /// The first invariant that does not hold after that many steps.
     #[must_use]
     pub fn broken_invariant(&self, steps: usize) -> Option<&Fault> {

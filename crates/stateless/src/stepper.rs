@@ -18,6 +18,8 @@ pub(super) struct Node<State> {
     next: Vec<Option<Rc<Next>>>,
     /// How the step that led here failed, if it did.
     pub(super) fault: Option<Fault>,
+    /// The threads that have failed before their first step, by position, and how.
+    pub(super) failed_starts: Rc<Vec<(raddle_explore::ThreadId, Fault)>>,
     /// What the invariants look at here, in order, and the first that does not hold.
     observed: Rc<Vec<raddle_explore::Location>>,
     pub(super) broken: Option<Fault>,
@@ -75,11 +77,13 @@ impl<S: System> Stepper<S> {
         let state = self.system.initial();
         let count = self.system.thread_count(&state);
         self.names.begin(count);
+        let failed_starts = Rc::new(self.system.failed_starts(&state));
         let mut node = Node {
             state,
             threads: (0..count).map(thread_id).collect(),
             next: vec![None; count],
             fault: None,
+            failed_starts,
             observed: Rc::default(),
             broken: None,
         };
@@ -208,11 +212,17 @@ impl<S: System> Stepper<S> {
             Became::Failed(fault) => Some(fault.clone()),
             _ => None,
         };
+        // Nobody else can fail that way.
+        let failed_starts = match count == node.threads.len() {
+            true => Rc::clone(&node.failed_starts),
+            false => Rc::new(self.system.failed_starts(&self.probe.after)),
+        };
         let mut after = Node {
             state: self.probe.after.clone(),
             threads,
             next,
             fault,
+            failed_starts,
             observed: Rc::clone(&node.observed),
             broken: node.broken.clone(),
         };

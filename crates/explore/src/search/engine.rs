@@ -122,7 +122,7 @@ impl<'r, St: States, W: Worklist> Engine<'r, St, W> {
             };
             if W::TRACKS_THREADS {
                 // It may have been new on a worse way than the best.
-                expansion.check_invariants(system, &current, visit.node, visit.rank);
+                expansion.check_state(system, &current, visit.node, visit.rank);
             }
             let effort = reduction.expand(system, &current, &mut expansion);
             if visit.first {
@@ -151,7 +151,7 @@ impl<'r, St: States, W: Worklist> Engine<'r, St, W> {
                 engine: self,
                 from: &initial,
             }
-            .check_invariants(system, &initial, root, Rank::default()),
+            .check_state(system, &initial, root, Rank::default()),
             Err(_) => self.stop(Limit::StoreFull),
         }
         if self.settings.max_states == Some(0) {
@@ -267,12 +267,31 @@ impl<S: System, St: States, W: Worklist> Expansion<'_, '_, S, St, W> {
         };
         if inserted == Inserted::New {
             let rank = engine.visit.rank_after(path.is_empty(), edge.legs);
-            self.check_invariants(system, state, node, rank);
+            self.check_state(system, state, node, rank);
         }
     }
 
     /// Checks the state of a node of that rank.
-    fn check_invariants(&mut self, system: &mut S, state: &S::State, node: u32, rank: Rank) {
+    fn check_state(&mut self, system: &mut S, state: &S::State, node: u32, rank: Rank) {
+        for (thread, fault) in system.failed_starts(state) {
+            match property_of(fault.kind) {
+                Err(limit) => {
+                    self.engine.cut.get_or_insert(limit);
+                }
+                Ok(property) if self.checks(property) => {
+                    let key = Key::Fault(property, fault.place);
+                    self.engine.findings.record(key, rank, || Candidate {
+                        cause: Cause::Start { thread, fault },
+                        node,
+                        path: Vec::new(),
+                    });
+                }
+                Ok(_) => {
+                    let visit = &self.engine.visit;
+                    self.engine.statistics.faults_not_asked += u64::from(visit.first);
+                }
+            }
+        }
         if !self.checks(Property::Invariant) {
             return;
         }

@@ -197,6 +197,14 @@ pub enum Cause {
         /// What happened.
         fault: Fault,
     },
+    /// A thread has failed before its first step: that was part of the step that started it, or
+    /// of the initial state.
+    Start {
+        /// The thread, by its position in the last state.
+        thread: ThreadId,
+        /// What happened.
+        fault: Fault,
+    },
     /// An invariant does not hold in the last state.
     Invariant {
         /// Which.
@@ -216,7 +224,7 @@ impl Violation {
     #[must_use]
     pub fn property(&self) -> Property {
         match &self.cause {
-            Cause::Fault { fault, .. } => {
+            Cause::Fault { fault, .. } | Cause::Start { fault, .. } => {
                 property_of(fault.kind).expect("what only cuts the search is no violation")
             }
             Cause::Invariant { .. } => Property::Invariant,
@@ -230,7 +238,7 @@ impl Violation {
     #[must_use]
     pub fn threads(&self) -> Vec<ThreadId> {
         match &self.cause {
-            Cause::Fault { thread, .. } => vec![*thread],
+            Cause::Fault { thread, .. } | Cause::Start { thread, .. } => vec![*thread],
             Cause::Invariant { .. } => Vec::new(),
             Cause::Deadlock { blocked } => blocked.iter().map(|b| b.thread).collect(),
             Cause::Race(race) => vec![race.first.thread, race.second.thread],
@@ -241,7 +249,9 @@ impl Violation {
     #[must_use]
     pub fn places(&self) -> Vec<Place> {
         match &self.cause {
-            Cause::Fault { fault, .. } | Cause::Invariant { fault } => vec![fault.place],
+            Cause::Fault { fault, .. }
+            | Cause::Start { fault, .. }
+            | Cause::Invariant { fault } => vec![fault.place],
             Cause::Deadlock { blocked } => blocked.iter().map(|b| b.place).collect(),
             Cause::Race(race) => vec![race.first.access.place, race.second.access.place],
         }
@@ -251,7 +261,9 @@ impl Violation {
     #[must_use]
     pub fn message(&self) -> &str {
         match &self.cause {
-            Cause::Fault { fault, .. } | Cause::Invariant { fault } => &fault.message,
+            Cause::Fault { fault, .. }
+            | Cause::Start { fault, .. }
+            | Cause::Invariant { fault } => &fault.message,
             Cause::Deadlock { .. } => "deadlock",
             Cause::Race(_) => "data race",
         }

@@ -126,10 +126,7 @@ impl Narrator {
         let mut blocked = self.threads_whose_steps_all(|status| {
             matches!(status, Status::Blocked { .. } | Status::Ended)
         });
-        blocked.retain(|thread| {
-            let phase = self.state.phase(thread.index());
-            !matches!(phase, Phase::Ended | Phase::Failed)
-        });
+        blocked.retain(|thread| !self.state.has_stopped(thread.index()));
         blocked
     }
 

@@ -45,6 +45,13 @@ fn check_schedule(system: &Counters, violation: &Violation) {
     });
     match &violation.cause {
         Cause::Fault { thread, fault } => assert_eq!(failed, Some((*thread, fault.clone()))),
+        Cause::Start { thread, fault } => {
+            assert!(
+                system
+                    .failed_starts(&end)
+                    .contains(&(*thread, fault.clone()))
+            );
+        }
         Cause::Invariant { fault } => {
             assert_eq!(
                 system.broken_invariant(&end, &mut Vec::new()).as_ref(),
