@@ -1,7 +1,10 @@
 //! What a step does, and what a blocked one waits for, in a few words.
 
+use std::collections::{HashMap, HashSet};
+
 use raddle_explore::{
-    Access, AccessKind, Choice, FaultKind, Move, Place, Status, Step, SyncOp, System, ThreadId,
+    Access, AccessKind, Choice, FaultKind, Location, Move, Place, Status, Step, SyncOp, System,
+    ThreadId,
 };
 use raddle_lang::hir::Type;
 use raddle_report::story::Note;
@@ -22,8 +25,14 @@ impl Narrator {
             };
         }
         let mut phrases: Vec<String> = Vec::new();
-        for access in &step.footprint {
-            let phrase = self.phrase(access, thread, step);
+        let mut seen = Seen::new(&step.footprint);
+        for (number, access) in step.footprint.iter().enumerate() {
+            let value_in = match seen.value_of(number, access) {
+                Some(When::Before) => Some(&self.state),
+                Some(When::After) if !breaks_discipline(step) => Some(&step.after),
+                _ => None,
+            };
+            let phrase = self.phrase(access, thread, step, value_in);
             if phrases.last() != Some(&phrase) {
                 phrases.push(phrase);
             }
@@ -60,7 +69,15 @@ impl Narrator {
         }
     }
 
-    fn phrase(&self, access: &Access, thread: usize, step: &Step<State>) -> String {
+    /// What an access does. What it reads or writes is the value that there is in the state
+    /// `known`, if it is in one.
+    fn phrase(
+        &self,
+        access: &Access,
+        thread: usize,
+        step: &Step<State>,
+        known: Option<&State>,
+    ) -> String {
         let program = self.machine.program();
         let reference = reference_of(access);
         let named_in = if program.cell_of(&self.state, reference).is_some() {
@@ -76,24 +93,23 @@ impl Narrator {
             let words = state.words.get(leaf.offset..leaf.offset + slots)?;
             Some(program.show(state, &self.names, leaf.ty, words))
         };
-        let value = |state| value_in(state).map_or(String::new(), |value| format!(" = {value}"));
+        let value = known.and_then(value_in);
+        let value = value.map_or(String::new(), |value| format!(" = {value}"));
         let op = program.code[access.place.0 as usize];
-        // Nothing of a step happens that breaks a discipline.
-        let stopped = matches!(&step.status, Status::Failed(fault)
-            if fault.kind == FaultKind::Discipline);
+        let stopped = breaks_discipline(step);
         match (access.kind, op) {
             (AccessKind::Plain | AccessKind::Atomic, _) if stopped && access.writes => {
                 format!("would write {name}")
             }
             (AccessKind::Sync(sync), _) => self.sync_phrase(sync, access, &name, thread, step),
             (_, Op::Cas { .. }) if access.writes => format!("cas on {name} succeeds"),
-            (_, Op::Cas { .. }) => match value_in(&self.state) {
+            (_, Op::Cas { .. }) => match known.and_then(value_in) {
                 Some(value) => format!("cas on {name} fails: it is {value}"),
                 None => format!("cas on {name} fails"),
             },
             (_, Op::Update { .. } | Op::Swap { .. }) => format!("updates {name}"),
-            _ if access.writes => format!("writes {name}{}", value(&step.after)),
-            _ => format!("reads {name}{}", value(&self.state)),
+            _ if access.writes => format!("writes {name}{value}"),
+            _ => format!("reads {name}{value}"),
         }
     }
 
@@ -255,6 +271,52 @@ impl Narrator {
         match names.as_slice() {
             [] => "waits for ever".into(),
             names => format!("waits for {} to change", names.join(", ")),
+        }
+    }
+}
+
+/// Nothing of a step happens that breaks a discipline.
+fn breaks_discipline(step: &Step<State>) -> bool {
+    matches!(&step.status, Status::Failed(fault) if fault.kind == FaultKind::Discipline)
+}
+
+/// A state in which the value of a location is that of an access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum When {
+    Before,
+    After,
+}
+
+/// Which values the accesses of a step see. An atomic block may write a location several times: only
+/// the first and the last of its values are in a state.
+struct Seen {
+    last_write: HashMap<Location, usize>,
+    written: HashSet<Location>,
+}
+
+impl Seen {
+    fn new(footprint: &[Access]) -> Self {
+        let writes = footprint.iter().enumerate();
+        let writes = writes.filter(|(_, access)| access.writes);
+        Self {
+            last_write: writes.map(|(number, a)| (a.location, number)).collect(),
+            written: HashSet::new(),
+        }
+    }
+
+    /// Where the value is that the next access reads or writes.
+    fn value_of(&mut self, number: usize, access: &Access) -> Option<When> {
+        let first = match access.writes {
+            true => {
+                self.written.insert(access.location);
+                false
+            }
+            false => !self.written.contains(&access.location),
+        };
+        let last = self.last_write.get(&access.location);
+        match first {
+            true => Some(When::Before),
+            false => (last <= Some(&number)).then_some(When::After),
         }
     }
 }
