@@ -3,6 +3,8 @@
 //! The tree knows nothing of types or of what names mean; the checker
 //! turns it into a [typed program](crate::hir).
 
+use std::sync::Arc;
+
 use crate::span::Span;
 
 /// A name with its place.
@@ -91,8 +93,8 @@ pub struct Global {
 /// One variable (or field) of a declaration.
 #[derive(Clone, Debug)]
 pub struct Variable {
-    /// The type before the name; every variable of a declaration repeats it.
-    pub ty: Type,
+    /// The type before the name, which all variables of a declaration share.
+    pub ty: Arc<Type>,
     /// The name.
     pub name: Name,
     /// The array dimensions after the name, outermost first.

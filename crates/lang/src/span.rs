@@ -69,13 +69,19 @@ impl Source {
     /// The line and column of a byte.
     #[must_use]
     pub fn line_column(&self, at: u32) -> LineColumn {
-        let line = self.line_starts.partition_point(|&start| start <= at) - 1;
+        let line = self.line_of(at) as usize - 1;
         let start = self.line_starts[line] as usize;
         let before = self.text.get(start..at as usize).unwrap_or("");
         LineColumn {
             line: line as u32 + 1,
             column: before.chars().count() as u32 + 1,
         }
+    }
+
+    /// The line of a byte.
+    #[must_use]
+    pub fn line_of(&self, at: u32) -> u32 {
+        self.line_starts.partition_point(|&start| start <= at) as u32
     }
 
     /// The text of a line (counted from 1), without its line break.

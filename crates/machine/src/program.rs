@@ -43,8 +43,6 @@ pub struct Program {
     pub(crate) initial: Vec<i64>,
     /// Whether accesses to a global slot are atomic.
     pub(crate) atomic_slots: Vec<bool>,
-    /// The arrays among the globals.
-    pub(crate) arrays: Vec<Array>,
     /// The types that are allocated.
     pub(crate) layouts: Vec<Layout>,
     pub(crate) features: Features,
@@ -88,29 +86,13 @@ pub(crate) struct Features {
     pub(crate) numbers_threads: bool,
 }
 
-/// An array inside a variable or a heap object: `p[i]` stays within one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Array {
-    pub(crate) start: u32,
-    pub(crate) end: u32,
-    pub(crate) stride: u32,
-    pub(crate) element: hir::Type,
-}
-
-impl Array {
-    /// The position of an offset in the array, if an element of that type begins there.
-    /// The size alone does not tell: a struct can be as large as its first field.
-    pub(crate) fn position(&self, offset: i64, element: &hir::Type) -> Option<i64> {
-        let inside = (i64::from(self.start)..i64::from(self.end)).contains(&offset);
-        let from_start = offset - i64::from(self.start);
-        let stride = i64::from(self.stride);
-        (inside && self.element == *element && from_start % stride == 0)
-            .then(|| from_start / stride)
-    }
-
-    pub(crate) fn length(&self) -> i64 {
-        i64::from((self.end - self.start) / self.stride)
-    }
+/// An element of an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Element {
+    /// Which one.
+    pub(crate) position: i64,
+    /// How many there are.
+    pub(crate) length: i64,
 }
 
 /// A type that is allocated on the heap.
@@ -118,7 +100,6 @@ impl Array {
 pub(crate) struct Layout {
     pub(crate) ty: hir::Type,
     pub(crate) slots: u32,
-    pub(crate) arrays: Vec<Array>,
     /// The slots of a new element that are not zero.
     pub(crate) defaults: Vec<(u32, i64)>,
 }
@@ -142,6 +123,20 @@ pub(crate) struct Variable {
     /// The instructions during which it is in scope.
     pub(crate) from: Pc,
     pub(crate) to: Pc,
+    /// Where it is declared.
+    pub(crate) span: Span,
+    pub(crate) told_by: ToldBy,
+}
+
+/// What tells a local variable from the others of its function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ToldBy {
+    /// Its name.
+    Name,
+    /// Its name and the line of its declaration.
+    Line(u32),
+    /// Its name and the place of its declaration: there is another one in that line.
+    Place,
 }
 
 impl Program {
@@ -178,6 +173,60 @@ impl Program {
         let statement = self.statement_of.get(place.0 as usize);
         let span = statement.and_then(|&statement| self.statements.get(statement as usize));
         span.copied().unwrap_or_default()
+    }
+
+    /// What stands behind the name of a local variable if the function has others of that
+    /// name: ` (line 12)`.
+    pub(crate) fn declared_at(&self, variable: &Variable) -> String {
+        match variable.told_by {
+            ToldBy::Name => String::new(),
+            ToldBy::Line(line) => format!(" (line {line})"),
+            ToldBy::Place => {
+                let at = self.source.line_column(variable.span.start);
+                format!(" (line {}:{})", at.line, at.column)
+            }
+        }
+    }
+
+    /// The global variable that a slot belongs to.
+    pub(crate) fn global_at(&self, slot: usize) -> Option<&hir::Global> {
+        let globals = &self.hir.globals;
+        let after = globals.partition_point(|global| global.slot as usize <= slot);
+        globals[..after].last()
+    }
+
+    /// The element of that type that begins `offset` slots into a value, if it is one of an array
+    /// inside the value: `p[i]` stays within that array. The size alone does not tell: a
+    /// struct can be as large as its first field. There is one such array at most, because no type
+    /// contains itself.
+    pub(crate) fn element_at(
+        &self,
+        whole: &hir::Type,
+        offset: usize,
+        wanted: &hir::Type,
+    ) -> Option<Element> {
+        let (mut ty, mut rest) = (whole, offset as u32);
+        loop {
+            match ty {
+                hir::Type::Array(element, length) => {
+                    let stride = self.hir.slots(element);
+                    if **element == *wanted {
+                        return (rest % stride == 0).then(|| Element {
+                            position: (rest / stride).into(),
+                            length: (*length).into(),
+                        });
+                    }
+                    (ty, rest) = (element, rest % stride);
+                }
+                hir::Type::Struct(id) => {
+                    let fields = &self.hir.structs[id.0 as usize].fields;
+                    let after = fields.partition_point(|field| field.offset <= rest);
+                    let field = fields[..after].last()?;
+                    (ty, rest) = (&field.ty, rest - field.offset);
+                }
+                _ => return None,
+            }
+        }
     }
 
     /// The function that an instruction belongs to; none for an invariant.

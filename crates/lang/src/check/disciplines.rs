@@ -1,7 +1,5 @@
 //! `guarded_by`, `thread_local` and `exclusive ... when`.
 
-use std::collections::HashSet;
-
 use super::{Checker, Context, Meaning, TypeMeaning};
 use crate::ast::{self, Item};
 use crate::diagnostic::Diagnostic;
@@ -60,12 +58,9 @@ impl<'a> Checker<'a> {
     }
 
     fn guard(&mut self, lock: &'a ast::Expr, owner: Option<StructId>) -> Option<Discipline> {
-        if let (Some(StructId(owner)), ast::ExprKind::Name(name)) = (owner, &lock.kind) {
-            let sibling = self.program.structs[owner as usize]
-                .fields
-                .iter()
-                .find(|field| field.name == *name)
-                .map(|field| (field.ty.clone(), field.offset));
+        if let (Some(owner), ast::ExprKind::Name(name)) = (owner, &lock.kind) {
+            let sibling = self.field_named(owner, name);
+            let sibling = sibling.map(|field| (field.ty.clone(), field.offset));
             if let Some((ty, offset)) = sibling {
                 return self
                     .is_lock(&ty, lock.span)
@@ -189,15 +184,18 @@ impl<'a> Checker<'a> {
         if self.program.slots(&global.ty) > u32::from(u16::MAX) {
             return; // It is too large anyway.
         }
-        let slots = |exclusive: &Exclusive| -> HashSet<u32> {
-            let size = exclusive.slots;
+        let slots = || {
             let parts = exclusive.parts();
-            parts.flat_map(|(first, _)| first..first + size).collect()
+            parts.flat_map(|(first, _)| {
+                let first = global.slot + first;
+                first..first + exclusive.slots
+            })
         };
-        let mine = slots(exclusive);
-        let mut others = self.program.exclusives.iter();
-        let twice = others
-            .any(|other| other.global == exclusive.global && !mine.is_disjoint(&slots(other)));
+        // Each slot is met twice at most, however many declarations there are.
+        let twice = slots().any(|slot| self.exclusive_slots.contains(&slot));
+        if !twice {
+            self.exclusive_slots.extend(slots());
+        }
         if global.discipline.is_some() || twice {
             self.report(
                 Diagnostic::error(span, "a variable has one discipline")
@@ -260,11 +258,7 @@ impl<'a> Checker<'a> {
             ast::ExprKind::Field(base, field) => {
                 let mut place = self.exclusive_place(base)?;
                 let found = match &place.ty {
-                    Type::Struct(id) => self.program.structs[id.0 as usize]
-                        .fields
-                        .iter()
-                        .find(|known| known.name == field.text)
-                        .cloned(),
+                    Type::Struct(id) => self.field_named(*id, &field.text).cloned(),
                     _ => None,
                 };
                 let Some(found) = found else {

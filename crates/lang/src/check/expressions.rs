@@ -181,19 +181,19 @@ impl<'a> Checker<'a> {
 
     /// Reports a name that means nothing.
     pub(super) fn unknown_name(&mut self, name: &str, span: Span) {
-        let mut diagnostic = Diagnostic::error(span, format!("there is no `{name}` here"));
-        let locals = self
-            .body
-            .scopes
-            .iter()
-            .flat_map(|scope| scope.keys().copied());
-        let globals = self.names.keys().copied();
-        if let Some(word) = translated(name) {
-            diagnostic = diagnostic.help(format!("here that is `{word}`"));
-        } else if let Some(near) = nearest(name, locals.chain(globals)) {
-            diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
-        }
-        self.report(diagnostic);
+        self.report_with(|checker| {
+            let diagnostic = Diagnostic::error(span, format!("there is no `{name}` here"));
+            let scopes = checker.body.scopes.iter();
+            let locals = scopes.flat_map(|scope| scope.keys().copied());
+            let globals = checker.names.keys().copied();
+            if let Some(word) = translated(name) {
+                diagnostic.help(format!("here that is `{word}`"))
+            } else if let Some(near) = nearest(name, locals.chain(globals)) {
+                diagnostic.help(format!("did you mean `{near}`?"))
+            } else {
+                diagnostic
+            }
+        });
     }
 
     fn load(&mut self, expr: &'a ast::Expr) -> Expr {
@@ -389,22 +389,27 @@ impl<'a> Checker<'a> {
                 None
             }
             None => {
-                let mut diagnostic =
-                    Diagnostic::error(name.span, format!("there is no function `{}`", name.text));
-                let functions = self
-                    .names
-                    .iter()
-                    .filter(|(_, (meaning, _))| matches!(meaning, Meaning::Function(_)))
-                    .map(|(name, _)| *name);
-                let all = functions.chain(super::operations::NAMES.iter().copied());
-                if let Some(word) = translated(&name.text) {
-                    diagnostic = diagnostic.help(format!("here that is `{word}`"));
-                } else if let Some(near) = nearest(&name.text, all) {
-                    diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
-                }
-                self.report(diagnostic);
+                self.report_with(|checker| checker.no_such_function(name));
                 None
             }
+        }
+    }
+
+    fn no_such_function(&self, name: &ast::Name) -> Diagnostic {
+        let diagnostic =
+            Diagnostic::error(name.span, format!("there is no function `{}`", name.text));
+        let functions = self
+            .names
+            .iter()
+            .filter(|(_, (meaning, _))| matches!(meaning, Meaning::Function(_)))
+            .map(|(name, _)| *name);
+        let all = functions.chain(super::operations::NAMES.iter().copied());
+        if let Some(word) = translated(&name.text) {
+            diagnostic.help(format!("here that is `{word}`"))
+        } else if let Some(near) = nearest(&name.text, all) {
+            diagnostic.help(format!("did you mean `{near}`?"))
+        } else {
+            diagnostic
         }
     }
 

@@ -153,7 +153,7 @@ impl Flow {
             }
             let silent = matches!(
                 statement.kind,
-                StatementKind::Label(_) | StatementKind::Skip | StatementKind::Declare { .. }
+                StatementKind::Label(_) | StatementKind::Declare { .. }
             );
             if !reachable && !reported && !silent && self.unreachable.is_none() {
                 self.unreachable = Some(statement.span);
@@ -219,8 +219,11 @@ impl Flow {
             } => {
                 let mut fall = false;
                 let mut breaks = false;
-                for (index, arm) in arms.iter().enumerate() {
-                    let entered = *default == Some(index) || cases.iter().any(|c| c.1 == index);
+                let mut entered = vec![false; arms.len()];
+                for arm in cases.iter().map(|case| case.1).chain(*default) {
+                    entered[arm] = true;
+                }
+                for (arm, entered) in arms.iter().zip(entered) {
                     let exits = self.statements(arm, fall || reachable && entered);
                     fall = exits.next;
                     breaks |= exits.breaks;

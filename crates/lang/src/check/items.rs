@@ -1,9 +1,12 @@
 //! Declarations at top level, in whatever order they are written.
 
+use std::collections::HashMap;
+
 use super::operations::NAMES;
 use super::types::Role;
 use super::{
-    Checker, ConstantState, Context, MAX_GLOBAL_SLOTS, MAX_STARTS, Meaning, Signature, TypeMeaning,
+    Checker, ConstantState, Context, MAX_GLOBAL_SLOTS, MAX_PARAMETERS, MAX_STARTS,
+    MAX_TYPE_NESTING, Meaning, Signature, TypeMeaning,
 };
 use crate::ast::{self, Item};
 use crate::diagnostic::Diagnostic;
@@ -80,6 +83,7 @@ impl<'a> Checker<'a> {
                         fields: Vec::new(),
                         slots: 0,
                         synchronises: false,
+                        nesting: 1,
                     });
                 }
                 Item::Global(declaration) => {
@@ -144,6 +148,7 @@ impl<'a> Checker<'a> {
             })
             .collect();
         let mut layouts = vec![Layout::Waiting; declarations.len()];
+        self.fields.resize_with(declarations.len(), HashMap::new);
         for index in 0..declarations.len() {
             self.lay_out_struct(index, &declarations, &mut layouts);
         }
@@ -160,7 +165,9 @@ impl<'a> Checker<'a> {
         }
         layouts[index] = Layout::InProgress;
         let mut fields: Vec<Field> = Vec::new();
+        let mut names: HashMap<&str, usize> = HashMap::new();
         let mut offset = 0u32;
+        let mut nesting = 1;
         for field in &declarations[index].fields {
             let mut ty = self.variable_type(field, Role::Shared);
             if let Some(StructId(inner)) = contained_struct(&ty) {
@@ -178,7 +185,12 @@ impl<'a> Checker<'a> {
                     ty = Type::Error;
                 }
             }
-            if fields.iter().any(|earlier| earlier.name == field.name.text) {
+            if self.nesting(&ty) >= MAX_TYPE_NESTING {
+                self.too_deep(field.name.span);
+                ty = Type::Error;
+            }
+            nesting = nesting.max(1 + self.nesting(&ty));
+            if *names.entry(&field.name.text).or_insert(fields.len()) != fields.len() {
                 self.report(Diagnostic::error(
                     field.name.span,
                     format!("the field `{}` is there twice", field.name.text),
@@ -211,7 +223,9 @@ impl<'a> Checker<'a> {
         }
         let synchronises = |field: &Field| self.contains_synchronisation(&field.ty);
         self.program.structs[index].synchronises = fields.iter().any(synchronises);
+        self.program.structs[index].nesting = nesting;
         self.program.structs[index].fields = fields;
+        self.fields[index] = names;
         self.program.structs[index].slots = offset;
         layouts[index] = Layout::Done;
     }
@@ -224,11 +238,22 @@ impl<'a> Checker<'a> {
             let result = self.resolve(&function.result);
             self.allow(&result, Role::Result, function.result.span, "the result");
             let mut parameters = Vec::new();
-            for parameter in &function.parameters {
+            if let Some(parameter) = function.parameters.get(MAX_PARAMETERS) {
+                self.report(
+                    Diagnostic::error(
+                        parameter.name.span,
+                        format!("`{}` has too many parameters", function.name.text),
+                    )
+                    .help(format!(
+                        "at most {MAX_PARAMETERS}; pass a reference to a struct or an array"
+                    )),
+                );
+            }
+            for parameter in function.parameters.iter().take(MAX_PARAMETERS) {
                 let ty = self.resolve(&parameter.ty);
                 let name = &parameter.name;
-                self.allow(&ty, Role::Parameter, name.span, &name.text);
-                parameters.push(ty);
+                let allowed = self.allow(&ty, Role::Parameter, name.span, &name.text);
+                parameters.push(if allowed { ty } else { Type::Error });
             }
             self.signatures.push(Signature {
                 parameters,
@@ -332,6 +357,7 @@ impl<'a> Checker<'a> {
         for start in &run.starts {
             self.start(start);
         }
+        self.number_namesakes();
     }
 
     fn start_main(&mut self) {
@@ -401,22 +427,20 @@ impl<'a> Checker<'a> {
                 span: start.span,
             });
         }
-        if start.count.is_none() {
-            self.number_namesakes(&start.function.text);
-        }
     }
 
     /// `f() || f()` become `f#1` and `f#2`, so that messages can tell them apart.
-    fn number_namesakes(&mut self, name: &str) {
-        let starts = &mut self.program.starts;
-        let base = |start: &Start| start.name.split('#').next() == Some(name);
-        if starts.iter().filter(|start| base(start)).count() < 2 {
-            return;
+    fn number_namesakes(&mut self) {
+        // How many there are of a name, and how many of them have got their numbers.
+        let mut namesakes: HashMap<String, (u32, u32)> = HashMap::new();
+        for start in &self.program.starts {
+            namesakes.entry(start.name.clone()).or_default().0 += 1;
         }
-        let mut number = 0;
-        for start in starts.iter_mut().filter(|start| base(start)) {
-            number += 1;
-            start.name = format!("{name}#{number}");
+        for start in &mut self.program.starts {
+            if let Some((2.., numbered)) = namesakes.get_mut(&start.name) {
+                *numbered += 1;
+                start.name += &format!("#{numbered}");
+            }
         }
     }
 }

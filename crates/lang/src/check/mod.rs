@@ -16,12 +16,13 @@ mod statements;
 mod suggest;
 mod types;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use crate::ast;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::hir::{
-    EnumId, FunctionId, GlobalId, LabelId, Local, LocalId, Program, StructId, Type, Value,
+    EnumId, Field, FunctionId, GlobalId, LabelId, Local, LocalId, Program, StructId, Type, Value,
 };
 use crate::span::Span;
 
@@ -34,6 +35,12 @@ const MAX_DIAGNOSTICS: usize = 50;
 /// How many definitions (constants, structs) may lean on one another in a row. They are
 /// resolved recursively, so that without a limit a hostile text could exhaust the stack.
 const MAX_DEFINITION_DEPTH: u32 = 200;
+/// How many arrays and structs may be inside one another: everything that walks over
+/// a type, here and in later stages, recurses that deep.
+pub const MAX_TYPE_NESTING: u32 = 200;
+/// The most parameters of a function, and the most values of a message. Every call and every variable
+/// of a type takes as long as there are.
+pub const MAX_PARAMETERS: usize = 255;
 
 /// Checks a program. Without errors among the diagnostics, there is a program.
 #[must_use]
@@ -104,6 +111,14 @@ struct Checker<'a> {
     signatures: Vec<Signature>,
     body: Body<'a>,
     definition_depth: u32,
+    /// The fields of every struct, by name.
+    fields: Vec<HashMap<&'a str, usize>>,
+    /// The slots that `exclusive` declarations are about.
+    exclusive_slots: HashSet<u32>,
+    /// The last type of a declaration, and what it means.
+    last_type: Option<(&'a Arc<ast::Type>, Type)>,
+    /// Whether it has been said that types nest too deeply.
+    told_too_deep: bool,
     /// Errors beyond those that are reported.
     unreported: usize,
 }
@@ -167,6 +182,22 @@ impl<'a> Checker<'a> {
         } else if diagnostic.severity == Severity::Error {
             self.unreported += 1;
         }
+    }
+
+    /// Reports an error that takes time to put into words, if there is room for it.
+    fn report_with(&mut self, error: impl FnOnce(&Self) -> Diagnostic) {
+        if self.diagnostics.len() < MAX_DIAGNOSTICS {
+            let error = error(self);
+            self.report(error);
+        } else {
+            self.unreported += 1;
+        }
+    }
+
+    /// The field of a struct with that name.
+    fn field_named(&self, StructId(id): StructId, name: &str) -> Option<&Field> {
+        let position = *self.fields.get(id as usize)?.get(name)?;
+        self.program.structs[id as usize].fields.get(position)
     }
 
     fn type_name(&self, ty: &Type) -> String {

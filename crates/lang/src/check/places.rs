@@ -4,7 +4,7 @@ use super::types::error;
 use super::{Checker, Context, Meaning};
 use crate::ast;
 use crate::diagnostic::Diagnostic;
-use crate::hir::{Expr, ExprKind, Place, PlaceBase, Projection, Type, Value};
+use crate::hir::{Expr, ExprKind, Place, PlaceBase, Projection, StructId, Type, Value};
 use crate::span::Span;
 
 impl<'a> Checker<'a> {
@@ -174,24 +174,26 @@ impl<'a> Checker<'a> {
             self.report(diagnostic);
             return None;
         };
-        let definition = &self.program.structs[id.0 as usize];
-        let Some(found) = definition.fields.iter().find(|f| f.name == field.text) else {
-            let fields: Vec<_> = definition.fields.iter().map(|f| f.name.as_str()).collect();
-            let near = super::suggest::nearest(&field.text, fields.iter().copied());
-            let mut diagnostic = Diagnostic::error(
-                field.span,
-                format!("`{}` has no field `{}`", definition.name, field.text),
-            );
-            diagnostic = match near {
-                Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
-                None => diagnostic.help(format!("its fields are: {}", fields.join(", "))),
-            };
-            self.report(diagnostic);
+        let Some(found) = self.field_named(id, &field.text) else {
+            self.report_with(|checker| checker.no_such_field(id, field));
             return None;
         };
         place.path.push(Projection::Field(found.offset));
         place.ty = found.ty.clone();
         Some(place).filter(|place| place.ty != Type::Error)
+    }
+
+    fn no_such_field(&self, id: StructId, field: &ast::Name) -> Diagnostic {
+        let definition = &self.program.structs[id.0 as usize];
+        let fields: Vec<_> = definition.fields.iter().map(|f| f.name.as_str()).collect();
+        let diagnostic = Diagnostic::error(
+            field.span,
+            format!("`{}` has no field `{}`", definition.name, field.text),
+        );
+        match super::suggest::nearest(&field.text, fields.iter().copied()) {
+            Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
+            None => diagnostic.help(format!("its fields are: {}", fields.join(", "))),
+        }
     }
 
     fn deref(&mut self, reference: Expr, span: Span, operator: &str) -> Option<Place> {

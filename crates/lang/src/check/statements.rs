@@ -147,7 +147,7 @@ impl<'a> Checker<'a> {
         use ast::StatementKind as Kind;
         let span = statement.span;
         let kind = match &statement.kind {
-            Kind::Skip | Kind::Error => StatementKind::Skip,
+            Kind::Skip | Kind::Error => return,
             Kind::Yield => StatementKind::Yield,
             Kind::Block(block) => StatementKind::Block(self.block(&block.statements)),
             Kind::Declare(variables) => {
@@ -381,16 +381,17 @@ impl<'a> Checker<'a> {
 
     fn goto(&mut self, name: &'a ast::Name) -> Option<LabelId> {
         let Some(label) = self.body.labels.get(name.text.as_str()) else {
-            let labels = self.body.labels.keys().copied();
-            let near = super::suggest::nearest(&name.text, labels);
-            let mut diagnostic = Diagnostic::error(
-                name.span,
-                format!("there is no label `{}` in this function", name.text),
-            );
-            if let Some(near) = near {
-                diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
-            }
-            self.report(diagnostic);
+            self.report_with(|checker| {
+                let labels = checker.body.labels.keys().copied();
+                let diagnostic = Diagnostic::error(
+                    name.span,
+                    format!("there is no label `{}` in this function", name.text),
+                );
+                match super::suggest::nearest(&name.text, labels) {
+                    Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
+                    None => diagnostic,
+                }
+            });
             return None;
         };
         let (id, span) = (label.id, label.span);

@@ -27,6 +27,11 @@ pub(super) fn translated(name: &str) -> Option<&'static str> {
     })
 }
 
+/// With more names than this to choose from, or for longer ones, nothing is suggested:
+/// comparing takes time, and no program that a person writes is like that.
+const MOST_CANDIDATES: usize = 2_000;
+const LONGEST: usize = 64;
+
 /// The candidate nearest to a misspelt name, if one is near enough to be meant.
 pub(super) fn nearest<'c>(
     name: &str,
@@ -34,10 +39,15 @@ pub(super) fn nearest<'c>(
 ) -> Option<&'c str> {
     // Every other name of a letter or two is near, and none of them is meant.
     let limit = match name.chars().count() {
-        0..3 => return None,
-        length => length / 3,
+        length @ 3..=LONGEST => length / 3,
+        _ => return None,
     };
+    let candidates: Vec<&str> = candidates.take(MOST_CANDIDATES + 1).collect();
+    if candidates.len() > MOST_CANDIDATES {
+        return None;
+    }
     candidates
+        .into_iter()
         .map(|candidate| (distance(name, candidate, limit), candidate))
         .filter(|(distance, candidate)| *distance <= limit && *candidate != name)
         .min()
@@ -79,5 +89,13 @@ mod tests {
         assert_eq!(nearest("blance", names.into_iter()), Some("balance"));
         assert_eq!(nearest("amuont", names.into_iter()), Some("amount"));
         assert_eq!(nearest("total", names.into_iter()), None);
+    }
+
+    #[test]
+    fn of_very_many_or_very_long_names_none_is_suggested() {
+        let many = std::iter::repeat_n("balance", MOST_CANDIDATES + 1);
+        assert_eq!(nearest("balanse", many), None);
+        let (long, near) = ("x".repeat(200), "x".repeat(199));
+        assert_eq!(nearest(&long, [near.as_str()].into_iter()), None);
     }
 }

@@ -1,7 +1,9 @@
 //! Types: what is written becomes what is meant; what may become what.
 
+use std::sync::Arc;
+
 use super::suggest::nearest;
-use super::{Checker, TypeMeaning};
+use super::{Checker, MAX_PARAMETERS, MAX_TYPE_NESTING, TypeMeaning};
 use crate::ast::{self, IntType, TypeKind};
 use crate::diagnostic::Diagnostic;
 use crate::hir::{Expr, ExprKind, Type, Value};
@@ -43,24 +45,7 @@ impl<'a> Checker<'a> {
                 Some((TypeMeaning::Enum(id), _)) => Type::Enum(*id),
                 Some((TypeMeaning::Struct(id), _)) => Type::Struct(*id),
                 None => {
-                    let mut diagnostic =
-                        Diagnostic::error(name.span, format!("there is no type `{}`", name.text));
-                    let known = self.type_names.keys().copied();
-                    let builtin = [
-                        "int",
-                        "bool",
-                        "void",
-                        "thread",
-                        "mutex",
-                        "rwlock",
-                        "cond",
-                        "semaphore",
-                        "chan",
-                    ];
-                    if let Some(near) = nearest(&name.text, known.chain(builtin)) {
-                        diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
-                    }
-                    self.report(diagnostic);
+                    self.report_with(|checker| checker.no_such_type(name));
                     Type::Error
                 }
             },
@@ -82,6 +67,16 @@ impl<'a> Checker<'a> {
             TypeKind::RwLock => Type::RwLock,
             TypeKind::Cond => Type::Cond,
             TypeKind::Semaphore => Type::Semaphore,
+            TypeKind::Channel { message, .. } if message.len() > MAX_PARAMETERS => {
+                self.report(
+                    Diagnostic::error(ty.span, "a message of this channel has too many values")
+                        .label(format!("{} values", message.len()))
+                        .help(format!(
+                            "at most {MAX_PARAMETERS}; send a reference to a struct instead"
+                        )),
+                );
+                Type::Error
+            }
             TypeKind::Channel { message, capacity } => {
                 let mut types = Vec::new();
                 for part in message {
@@ -122,10 +117,73 @@ impl<'a> Checker<'a> {
         }
     }
 
+    fn no_such_type(&self, name: &ast::Name) -> Diagnostic {
+        let diagnostic = Diagnostic::error(name.span, format!("there is no type `{}`", name.text));
+        let known = self.type_names.keys().copied();
+        let builtin = [
+            "int",
+            "bool",
+            "void",
+            "thread",
+            "mutex",
+            "rwlock",
+            "cond",
+            "semaphore",
+            "chan",
+        ];
+        match nearest(&name.text, known.chain(builtin)) {
+            Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
+            None => diagnostic,
+        }
+    }
+
+    /// How many arrays and structs are inside one another in a type.
+    pub(super) fn nesting(&self, ty: &Type) -> u32 {
+        let (mut ty, mut arrays) = (ty, 0);
+        while let Type::Array(element, _) = ty {
+            (ty, arrays) = (element, arrays + 1);
+        }
+        arrays
+            + match ty {
+                Type::Struct(id) => self.program.structs[id.0 as usize].nesting,
+                _ => 0,
+            }
+    }
+
+    /// Reports, once, that types nest too deeply: where there is one too many of a chain, there
+    /// are as many as the chain is long.
+    pub(super) fn too_deep(&mut self, span: Span) {
+        if !std::mem::replace(&mut self.told_too_deep, true) {
+            self.report(
+                Diagnostic::error(span, "this type is nested too deeply").help(format!(
+                    "arrays and structs may be {MAX_TYPE_NESTING} levels deep inside one another; \
+                     use references between structs, or fewer dimensions"
+                )),
+            );
+        }
+    }
+
+    /// The type of a declaration, which is resolved once for all variables of it.
+    fn resolve_shared(&mut self, ty: &'a Arc<ast::Type>) -> Type {
+        match &self.last_type {
+            Some((last, resolved)) if Arc::ptr_eq(last, ty) => resolved.clone(),
+            _ => {
+                let resolved = self.resolve(ty);
+                self.last_type = Some((ty, resolved.clone()));
+                resolved
+            }
+        }
+    }
+
     /// The type of a variable: the type before its name and the dimensions after it.
     pub(super) fn variable_type(&mut self, variable: &'a ast::Variable, role: Role) -> Type {
-        let mut ty = self.resolve(&variable.ty);
-        for dimension in variable.dimensions.iter().rev() {
+        let mut ty = self.resolve_shared(&variable.ty);
+        let dimensions = &variable.dimensions;
+        if dimensions.len() as u64 + u64::from(self.nesting(&ty)) > MAX_TYPE_NESTING.into() {
+            self.too_deep(variable.name.span);
+            return Type::Error;
+        }
+        for dimension in dimensions.iter().rev() {
             let length = self.constant_int(dimension, "the length of an array");
             ty = match length {
                 Some(length @ 1..=65_535) if ty != Type::Error => {
@@ -144,16 +202,15 @@ impl<'a> Checker<'a> {
                 _ => Type::Error,
             };
         }
-        self.allow(&ty, role, variable.name.span, &variable.name.text);
-        ty
+        let allowed = self.allow(&ty, role, variable.name.span, &variable.name.text);
+        if allowed { ty } else { Type::Error }
     }
 
-    /// Reports a type that can not be used in that role.
-    pub(super) fn allow(&mut self, ty: &Type, role: Role, span: Span, name: &str) {
-        let type_name = self.type_name(ty);
+    /// Whether a type can be used in that role; reports it if not.
+    pub(super) fn allow(&mut self, ty: &Type, role: Role, span: Span, name: &str) -> bool {
         let diagnostic = match role {
-            _ if *ty == Type::Error => return,
-            Role::Result if *ty == Type::Void => return,
+            _ if *ty == Type::Error => return true,
+            Role::Result if *ty == Type::Void => return true,
             _ if *ty == Type::Void => {
                 Diagnostic::error(span, format!("`{name}` can not be `void`"))
                     .help("only the result of a function is `void`")
@@ -164,8 +221,9 @@ impl<'a> Checker<'a> {
                 } else {
                     "result"
                 };
-                Diagnostic::error(span, format!("a {what} can not be {}", self.a_type(ty)))
-                    .help(format!("pass a reference instead: `{type_name}*`"))
+                Diagnostic::error(span, format!("a {what} can not be {}", self.a_type(ty))).help(
+                    format!("pass a reference instead: `{}*`", self.type_name(ty)),
+                )
             }
             Role::Local if self.contains_synchronisation(ty) => {
                 Diagnostic::error(span, format!("`{name}` can not be a local variable"))
@@ -176,9 +234,10 @@ impl<'a> Checker<'a> {
                 Diagnostic::error(span, format!("`{name}` is too large for a local variable"))
                     .help("local variables have at most 4096 slots; declare it at top level")
             }
-            _ => return,
+            _ => return true,
         };
         self.report(diagnostic);
+        false
     }
 
     pub(super) fn contains_synchronisation(&self, ty: &Type) -> bool {

@@ -53,6 +53,8 @@ pub struct Struct {
     pub slots: u32,
     /// Whether there is a synchronisation object in it.
     pub synchronises: bool,
+    /// How many arrays and structs are inside one another in it, itself counted.
+    pub nesting: u32,
 }
 
 /// A field of a struct.
@@ -264,8 +266,6 @@ pub struct Statement {
 /// The kinds of statements.
 #[derive(Clone, Debug)]
 pub enum StatementKind {
-    /// Nothing.
-    Skip,
     /// A step that does nothing.
     Yield,
     /// A scope.

@@ -1,5 +1,7 @@
 //! Variables: what `int a = 1, b[3] guarded_by m;` declares.
 
+use std::sync::Arc;
+
 use super::{Parsed, Parser, Role};
 use crate::ast::{Discipline, Expr, ExprKind, Init, Name, Type, Variable};
 use crate::diagnostic::Diagnostic;
@@ -12,17 +14,18 @@ impl Parser<'_> {
         let ty = self.ty()?;
         let dimensions = self.misplaced_dimensions(ty.span)?;
         let name = self.expect_name("a name")?;
-        self.declarators(&ty, name, dimensions)
+        self.declarators(ty, name, dimensions)
     }
 
     /// The variables of a declaration, from after the first name on.
     pub(super) fn declarators(
         &mut self,
-        ty: &Type,
+        ty: Type,
         first: Name,
         dimensions: Vec<Expr>,
     ) -> Parsed<Vec<Variable>> {
-        let mut variables = vec![self.declarator(ty.clone(), first, dimensions)?];
+        let ty = Arc::new(ty);
+        let mut variables = vec![self.declarator(Arc::clone(&ty), first, dimensions)?];
         while self.eat(T::Comma).is_some() {
             if self.is(T::Star) {
                 let problem = Diagnostic::error(self.span(), "unexpected `*`")
@@ -31,12 +34,17 @@ impl Parser<'_> {
                 self.bump();
             }
             let name = self.expect_name("a name")?;
-            variables.push(self.declarator(ty.clone(), name, Vec::new())?);
+            variables.push(self.declarator(Arc::clone(&ty), name, Vec::new())?);
         }
         Ok(variables)
     }
 
-    fn declarator(&mut self, ty: Type, name: Name, mut dimensions: Vec<Expr>) -> Parsed<Variable> {
+    fn declarator(
+        &mut self,
+        ty: Arc<Type>,
+        name: Name,
+        mut dimensions: Vec<Expr>,
+    ) -> Parsed<Variable> {
         dimensions.extend(self.dimensions()?);
         let mut disciplines = Vec::new();
         while let Some(discipline) = self.discipline()? {

@@ -178,7 +178,7 @@ impl Parser<'_> {
             }
             return self.function(ty, name).map(Item::Function);
         }
-        let variables = self.declarators(&ty, name, dimensions)?;
+        let variables = self.declarators(ty, name, dimensions)?;
         self.expect_semicolon()?;
         Ok(Item::Global(Global {
             atomic,

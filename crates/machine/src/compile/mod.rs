@@ -10,11 +10,13 @@ mod operations;
 mod places;
 mod statements;
 
+use std::collections::HashMap;
+
 use raddle_lang::{Diagnostic, Source, Span, hir};
 
 use crate::exclusive::{Locks, Rules};
 use crate::op::{Fit, Op, Pc, Reg};
-use crate::program::{Array, Features, Function, Layout, Program, Stops, Variable};
+use crate::program::{Features, Function, Layout, Program, Stops, ToldBy, Variable};
 use crate::word;
 
 /// Marks instructions that belong to no statement.
@@ -32,13 +34,11 @@ pub fn compile(checked: hir::Program, source: Source) -> Result<Program, Diagnos
         .map(|value| initial_word(*value))
         .collect();
     let mut atomic_slots = vec![false; checked.initial.len()];
-    let mut arrays = Vec::new();
     for global in &checked.globals {
         let slots = global.slot..global.slot + checked.slots(&global.ty);
         for slot in slots {
             atomic_slots[slot as usize] = global.atomic;
         }
-        collect_arrays(&checked, &global.ty, global.slot, &mut arrays);
     }
     let mut compiler = Compiler {
         code: Vec::new(),
@@ -50,8 +50,12 @@ pub fn compile(checked: hir::Program, source: Source) -> Result<Program, Diagnos
         asserts_false: Vec::new(),
         shapes: Vec::new(),
         ranges: Vec::new(),
+        range_numbers: HashMap::new(),
         messages: Vec::new(),
         layouts: Vec::new(),
+        layout_numbers: HashMap::new(),
+        layout_slots: 0,
+        skipped_values: 0,
         hir: &checked,
         source: &source,
         frame: Frame::default(),
@@ -77,9 +81,9 @@ pub fn compile(checked: hir::Program, source: Source) -> Result<Program, Diagnos
         .iter()
         .map(|exclusive| compiler.standalone(&exclusive.condition, &exclusive.locals))
         .collect();
-    if let Some(span) = compiler.too_large {
+    if let Some((span, excess)) = compiler.too_large {
         return Err(Diagnostic::error(span, "the program is too large here")
-            .label("more than 65535 of something that is counted in 16 bits")
+            .label(excess.text())
             .help("make the arrays, structs or functions smaller"));
     }
     let features = features(&compiler.code);
@@ -104,7 +108,6 @@ pub fn compile(checked: hir::Program, source: Source) -> Result<Program, Diagnos
         invariants,
         initial,
         atomic_slots,
-        arrays,
         layouts: compiler.layouts,
         features,
         stops,
@@ -127,30 +130,57 @@ fn features(code: &[Op]) -> Features {
     }
 }
 
-/// The arrays inside a value of a type that begins at a slot, the innermost last.
-fn collect_arrays(program: &hir::Program, ty: &hir::Type, start: u32, arrays: &mut Vec<Array>) {
-    match ty {
-        hir::Type::Array(element, length) => {
-            let stride = program.slots(element);
-            let end = start + stride * length;
-            arrays.push(Array {
-                start,
-                end,
-                stride,
-                element: (**element).clone(),
-            });
-            if matches!(**element, hir::Type::Array(..) | hir::Type::Struct(_)) {
-                for index in 0..*length {
-                    collect_arrays(program, element, start + index * stride, arrays);
-                }
+/// Of what there is too much for the machine.
+#[derive(Clone, Copy)]
+enum Excess {
+    /// Something that is counted in 16 bits.
+    Count,
+    /// Slots in all types that are allocated.
+    Layouts,
+    /// First values of variables that jumps into a `switch` skip.
+    Skipped,
+}
+
+/// All types that are allocated have at most this many slots together: what is known about
+/// each of their slots takes room, whether or not an object is ever made.
+const MAX_LAYOUT_SLOTS: u32 = 1 << 20;
+
+/// At most this many first values are stored on the ways into the arms of `switch`es. Each arm sets all
+/// variables of the arms before it: this is the only code that can be much longer than the
+/// text that it comes from.
+const MAX_SKIPPED: usize = 1 << 20;
+
+impl Excess {
+    fn text(self) -> String {
+        match self {
+            Self::Count => "more than 65535 of something that is counted in 16 bits".into(),
+            Self::Layouts => {
+                format!("more than {MAX_LAYOUT_SLOTS} slots in the types of heap objects")
+            }
+            Self::Skipped => {
+                format!("more than {MAX_SKIPPED} first values that cases of `switch` skip")
             }
         }
-        hir::Type::Struct(id) => {
-            for field in &program.structs[id.0 as usize].fields {
-                collect_arrays(program, &field.ty, start + field.offset, arrays);
-            }
+    }
+}
+
+/// Finds out what tells variables of one name apart.
+fn tell_apart(source: &Source, variables: &mut [Variable]) {
+    let mut namesakes: HashMap<String, u32> = HashMap::new();
+    let mut in_line: HashMap<(String, u32), u32> = HashMap::new();
+    for variable in &*variables {
+        *namesakes.entry(variable.name.clone()).or_default() += 1;
+        let line = source.line_of(variable.span.start);
+        *in_line.entry((variable.name.clone(), line)).or_default() += 1;
+    }
+    for variable in variables {
+        if namesakes[&variable.name] > 1 {
+            let line = source.line_of(variable.span.start);
+            variable.told_by = match in_line[&(variable.name.clone(), line)] {
+                1 => ToldBy::Line(line),
+                _ => ToldBy::Place,
+            };
         }
-        _ => {}
     }
 }
 
@@ -201,8 +231,13 @@ struct Compiler<'p> {
     asserts_false: Vec<u32>,
     shapes: Vec<crate::op::ChannelShape>,
     ranges: Vec<(i64, i64)>,
+    range_numbers: HashMap<(i64, i64), u32>,
     messages: Vec<String>,
     layouts: Vec<Layout>,
+    layout_numbers: HashMap<hir::Type, u32>,
+    layout_slots: u32,
+    /// How many first values are stored on the ways into the arms of `switch`es.
+    skipped_values: usize,
     hir: &'p hir::Program,
     source: &'p Source,
     frame: Frame,
@@ -215,7 +250,7 @@ struct Compiler<'p> {
     joined_at: Option<Pc>,
     /// The most registers that any frame needs.
     registers: u32,
-    too_large: Option<Span>,
+    too_large: Option<(Span, Excess)>,
 }
 
 /// What is known about the function being compiled.
@@ -227,6 +262,8 @@ struct Frame {
     /// The first register of every variable in scope.
     registers: Vec<Reg>,
     variables: Vec<Variable>,
+    /// The variables of the scopes that have been entered and not left, parameters excepted.
+    live: Vec<usize>,
     scopes: Vec<Scope>,
     scope_count: u32,
     labels: Vec<Option<Target>>,
@@ -237,11 +274,12 @@ struct Frame {
     atomic_depth: u32,
 }
 
-/// A block, and how many registers were in use at its beginning.
+/// A block, and how many registers were in use, and variables in scope, at its beginning.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Scope {
     id: u32,
     height: u32,
+    live: usize,
 }
 
 /// Where a label is.
@@ -292,9 +330,13 @@ impl Compiler<'_> {
     /// A number that the machine counts in 16 bits.
     fn narrow(&mut self, number: u32) -> u16 {
         u16::try_from(number).unwrap_or_else(|_| {
-            self.too_large.get_or_insert(self.span);
+            self.exceed(Excess::Count);
             0
         })
+    }
+
+    fn exceed(&mut self, excess: Excess) {
+        self.too_large.get_or_insert((self.span, excess));
     }
 
     /// Runs `work` for a part of the source; the instructions it emits come from there.
@@ -386,12 +428,12 @@ impl Compiler<'_> {
         match *to {
             hir::Type::Int(int) => Fit::Wrap(int),
             hir::Type::Range(low, high) => {
-                let known = self.ranges.iter().position(|range| *range == (low, high));
-                let index = known.unwrap_or_else(|| {
+                let next = self.ranges.len() as u32;
+                let number = *self.range_numbers.entry((low, high)).or_insert(next);
+                if number == next {
                     self.ranges.push((low, high));
-                    self.ranges.len() - 1
-                });
-                Fit::Range(self.narrow(index as u32))
+                }
+                Fit::Range(self.narrow(number))
             }
             _ => Fit::AsIs,
         }
@@ -399,23 +441,25 @@ impl Compiler<'_> {
 
     /// The layout of a type that is allocated.
     fn layout(&mut self, ty: &hir::Type) -> u16 {
-        let known = self.layouts.iter().position(|layout| layout.ty == *ty);
-        let index = known.unwrap_or_else(|| {
-            let slots = u32::from(self.narrow(self.hir.slots(ty)));
-            let (mut arrays, mut defaults) = (Vec::new(), Vec::new());
-            if slots > 0 {
-                collect_arrays(self.hir, ty, 0, &mut arrays);
-                collect_defaults(self.hir, ty, 0, &mut defaults);
-            }
-            self.layouts.push(Layout {
-                ty: ty.clone(),
-                slots,
-                arrays,
-                defaults,
-            });
-            self.layouts.len() - 1
+        if let Some(&known) = self.layout_numbers.get(ty) {
+            return self.narrow(known);
+        }
+        let number = self.layouts.len() as u32;
+        self.layout_numbers.insert(ty.clone(), number);
+        let slots = u32::from(self.narrow(self.hir.slots(ty)));
+        self.layout_slots = self.layout_slots.saturating_add(slots);
+        let mut defaults = Vec::new();
+        if self.layout_slots > MAX_LAYOUT_SLOTS {
+            self.exceed(Excess::Layouts);
+        } else if slots > 0 {
+            collect_defaults(self.hir, ty, 0, &mut defaults);
+        }
+        self.layouts.push(Layout {
+            ty: ty.clone(),
+            slots,
+            defaults,
         });
-        self.narrow(index as u32)
+        self.narrow(number)
     }
 
     fn function(&mut self, function: &hir::Function) -> Function {
@@ -435,6 +479,8 @@ impl Compiler<'_> {
                 register,
                 from: entry,
                 to: Pc::MAX,
+                span: parameter.span,
+                told_by: ToldBy::Name,
             });
         }
         self.frame.registers.resize(function.locals.len(), 0);
@@ -453,6 +499,7 @@ impl Compiler<'_> {
         for variable in &mut self.frame.variables {
             variable.to = variable.to.min(exit);
         }
+        tell_apart(self.source, &mut self.frame.variables);
         Function {
             name: function.name.clone(),
             entry,

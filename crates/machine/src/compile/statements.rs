@@ -4,9 +4,9 @@ use raddle_lang::Span;
 use raddle_lang::ast::{BinaryOp, Direction, IntType};
 use raddle_lang::hir::{Expr, ExprKind, LocalId, Statement, StatementKind, Type, Value};
 
-use super::{Breakable, Compiler, Goto, Scope, Target, collect_defaults};
+use super::{Breakable, Compiler, Excess, Goto, MAX_SKIPPED, Scope, Target, collect_defaults};
 use crate::op::{Op, Pc, Reg};
-use crate::program::Variable;
+use crate::program::{ToldBy, Variable};
 
 impl Compiler<'_> {
     pub(super) fn statements(&mut self, statements: &[Statement]) {
@@ -26,6 +26,7 @@ impl Compiler<'_> {
         self.frame.scopes.push(Scope {
             id: self.frame.scope_count,
             height: self.frame.height,
+            live: self.frame.live.len(),
         });
     }
 
@@ -36,10 +37,8 @@ impl Compiler<'_> {
             .pop()
             .expect("scopes are entered and left in pairs");
         let end = self.pc();
-        for variable in &mut self.frame.variables {
-            if variable.to == Pc::MAX && u32::from(variable.register) >= scope.height {
-                variable.to = end;
-            }
+        for variable in self.frame.live.drain(scope.live..) {
+            self.frame.variables[variable].to = end;
         }
         self.frame.height = scope.height;
     }
@@ -47,7 +46,6 @@ impl Compiler<'_> {
     fn statement(&mut self, statement: &Statement) {
         let span = statement.span;
         match &statement.kind {
-            StatementKind::Skip => {}
             StatementKind::Block(inner) => self.block(inner),
             StatementKind::Label(label) => {
                 self.frame.labels[label.0 as usize] = Some(Target {
@@ -268,12 +266,15 @@ impl Compiler<'_> {
             register
         };
         self.frame.registers[local.0 as usize] = register;
+        self.frame.live.push(self.frame.variables.len());
         self.frame.variables.push(Variable {
             name: definition.name,
             ty: definition.ty,
             register,
             from: self.pc(),
             to: Pc::MAX,
+            span: definition.span,
+            told_by: ToldBy::Name,
         });
     }
 
@@ -281,7 +282,11 @@ impl Compiler<'_> {
     fn defaults(&mut self, start: u32, ty: &Type) {
         let mut defaults = Vec::new();
         collect_defaults(self.hir, ty, start, &mut defaults);
-        for (register, value) in defaults {
+        self.store_defaults(&defaults);
+    }
+
+    fn store_defaults(&mut self, defaults: &[(u32, i64)]) {
+        for &(register, value) in defaults {
             let to = self.narrow(register);
             let value = value as i32;
             self.emit(Op::Const { to, value });
@@ -331,21 +336,25 @@ impl Compiler<'_> {
     ) {
         let mark = self.frame.height;
         let value = self.value(scrutinee);
-        let entries: Vec<(Pc, usize)> = cases
-            .iter()
-            .map(|(case, arm)| (self.jump_if_equal(value, *case), *arm))
-            .collect();
+        let mut entries: Vec<Vec<Pc>> = vec![Vec::new(); arms.len()];
+        for (case, arm) in cases {
+            let jump = self.jump_if_equal(value, *case);
+            entries[*arm].push(jump);
+        }
         self.frame.height = mark;
         let otherwise = self.jump();
+        if let Some(arm) = default {
+            entries[arm].push(otherwise);
+        }
         self.begin_loop(false);
         self.enter_scope();
-        for (index, arm) in arms.iter().enumerate() {
-            let here = entries.iter().filter(|(_, arm)| *arm == index);
-            let mut here: Vec<Pc> = here.map(|(jump, _)| *jump).collect();
-            if default == Some(index) {
-                here.push(otherwise);
-            }
-            self.enter_arm(here, mark);
+        let mut skipped = Skipped {
+            outside: mark,
+            looked_at: self.frame.variables.len(),
+            defaults: Vec::new(),
+        };
+        for (arm, here) in arms.iter().zip(entries) {
+            self.enter_arm(here, &mut skipped);
             self.statements(arm);
         }
         self.leave_scope();
@@ -357,24 +366,27 @@ impl Compiler<'_> {
 
     /// Jumps lead here from above all arms, and so past the declarations in the arms before.
     /// The variables that come into scope that way are as without an initialiser.
-    fn enter_arm(&mut self, jumps: Vec<Pc>, outside: u32) {
+    fn enter_arm(&mut self, jumps: Vec<Pc>, skipped: &mut Skipped) {
+        // Variables of blocks inside an arm are out of scope by now.
+        let new = &self.frame.variables[skipped.looked_at..];
+        for variable in new.iter().filter(|variable| variable.to == Pc::MAX) {
+            let register = variable.register.into();
+            collect_defaults(self.hir, &variable.ty, register, &mut skipped.defaults);
+        }
+        skipped.looked_at = self.frame.variables.len();
         let height = self.frame.height;
-        if jumps.is_empty() || height == outside {
+        if jumps.is_empty() || height == skipped.outside {
             return self.join(jumps);
         }
         let fall_through = self.jump();
         self.join(jumps);
-        let (first, end) = (self.narrow(outside), self.narrow(height));
-        self.emit_at(outside, Op::Clear { first, end });
-        let skipped: Vec<(u32, Type)> = self
-            .frame
-            .variables
-            .iter()
-            .filter(|variable| variable.to == Pc::MAX && u32::from(variable.register) >= outside)
-            .map(|variable| (variable.register.into(), variable.ty.clone()))
-            .collect();
-        for (register, ty) in skipped {
-            self.defaults(register, &ty);
+        let (first, end) = (self.narrow(skipped.outside), self.narrow(height));
+        self.emit_at(skipped.outside, Op::Clear { first, end });
+        self.skipped_values += skipped.defaults.len();
+        if self.skipped_values > MAX_SKIPPED {
+            self.exceed(Excess::Skipped);
+        } else {
+            self.store_defaults(&skipped.defaults);
         }
         self.join([fall_through]);
     }
@@ -508,6 +520,16 @@ impl Compiler<'_> {
     fn current_local(&self, local: LocalId) -> raddle_lang::hir::Local {
         self.frame.locals[local.0 as usize].clone()
     }
+}
+
+/// What a jump to the next arm of a `switch` skips.
+struct Skipped {
+    /// How many registers are in use outside of the `switch`.
+    outside: u32,
+    /// How many variables of the function have been looked at.
+    looked_at: usize,
+    /// The registers of the variables of earlier arms that are not zero without an initialiser.
+    defaults: Vec<(u32, i64)>,
 }
 
 /// In which type `x++` is computed.

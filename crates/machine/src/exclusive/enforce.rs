@@ -296,23 +296,33 @@ impl Enforcer {
 
     /// What is wrong if some predicate does not exclude anybody in this state.
     pub(crate) fn broken_in(&mut self, program: &Program, state: &State) -> Option<String> {
+        self.probe.clone_from(state);
         (0..program.rules.predicates.len())
-            .find_map(|predicate| self.shared_in(program, state, predicate))
+            .find_map(|predicate| self.shared_in_probe(program, predicate))
     }
 
     /// What is wrong if a predicate gives several threads exclusive access, or has no value.
     fn shared_in(&mut self, program: &Program, state: &State, predicate: usize) -> Option<String> {
         self.probe.clone_from(state);
+        self.shared_in_probe(program, predicate)
+    }
+
+    /// The same in the state of the probe, which evaluating predicates does not change.
+    fn shared_in_probe(&mut self, program: &Program, predicate: usize) -> Option<String> {
         for part in parts(program, predicate) {
             let mut holder = None;
-            for thread in (0..state.threads.len()).filter(|thread| !state.has_stopped(*thread)) {
+            for thread in 0..self.probe.threads.len() {
+                if self.probe.has_stopped(thread) {
+                    continue;
+                }
                 self.ignored.clear();
                 let holds = self.holds_for(program, thread, part);
                 self.keep_looks();
                 match holds {
                     Ok(true) => {
                         if let Some(first) = holder.replace(thread) {
-                            return Some(messages::shared(program, state, part, [first, thread]));
+                            let threads = [first, thread];
+                            return Some(messages::shared(program, &self.probe, part, threads));
                         }
                     }
                     Ok(false) => {}
@@ -354,10 +364,7 @@ impl Enforcer {
 }
 
 fn parts(program: &Program, predicate: usize) -> impl Iterator<Item = usize> + '_ {
-    let parts = program.rules.parts.iter().enumerate();
-    parts
-        .filter(move |(_, part)| part.predicate == predicate)
-        .map(|(number, _)| number)
+    program.rules.predicates[predicate].parts.clone()
 }
 
 fn is_alone(state: &State, thread: usize) -> bool {

@@ -48,7 +48,7 @@ impl Locks {
 
     /// Whether a lock or a semaphore begins at an offset of the elements of a layout.
     pub(crate) fn can_be_taken(&self, layout: u16, offset: usize) -> bool {
-        let has = |of: &[Vec<u32>]| of[layout as usize].contains(&(offset as u32));
+        let has = |of: &[Vec<u32>]| of[layout as usize].binary_search(&(offset as u32)).is_ok();
         has(&self.layouts) || has(&self.semaphores)
     }
 }

@@ -1,5 +1,7 @@
 //! The declared disciplines, as a rule for every location that has one.
 
+use std::ops::Range;
+
 use raddle_explore::Location;
 use raddle_lang::hir::{self, Discipline, Expr, ExprKind, Place, PlaceBase, Projection, Type};
 
@@ -48,6 +50,8 @@ pub(super) struct ExclusivePart {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Predicate {
     pub(super) pc: Pc,
+    /// The parts that it is about.
+    pub(super) parts: Range<usize>,
     /// The slots of the globals that it mentions, first and end.
     globals: Vec<(u32, u32)>,
     /// Whether it reads through references: that can be anything.
@@ -101,7 +105,7 @@ impl Rules {
                 ..Predicate::default()
             };
             predicate.mentions(program, &exclusive.condition);
-            rules.predicates.push(predicate);
+            let first_part = rules.parts.len();
             let start = program.globals[exclusive.global.0 as usize].slot;
             for (offset, indices) in exclusive.parts() {
                 let slot = start + offset;
@@ -114,6 +118,8 @@ impl Rules {
                     indices,
                 });
             }
+            predicate.parts = first_part..rules.parts.len();
+            rules.predicates.push(predicate);
         }
         // Synchronisation objects need no protection.
         for global in &program.globals {

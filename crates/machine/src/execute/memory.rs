@@ -6,6 +6,7 @@ use raddle_lang::check::constants::{binary, wrap};
 use super::trouble::MAX_OBJECTS;
 use super::{Execution, Halt, Trouble};
 use crate::op::{Op, Reg};
+use crate::program::Element;
 use crate::word::{self, MAX_OBJECT_SLOTS, Name, Reference};
 
 impl Execution<'_> {
@@ -139,35 +140,27 @@ impl Execution<'_> {
         let stride = i64::from(element.slots);
         // The element of an array that the reference refers to, if it does.
         let found = match Reference::of(reference) {
-            Reference::Global(slot) => {
-                let arrays = self.program.arrays.iter();
-                arrays
-                    .filter_map(|array| {
-                        Some((array.position(slot as i64, &element.ty)?, array.length()))
-                    })
-                    .next_back()
-            }
+            Reference::Global(slot) => self.program.global_at(slot).and_then(|global| {
+                let offset = slot - global.slot as usize;
+                self.program.element_at(&global.ty, offset, &element.ty)
+            }),
             Reference::Heap(name, offset) => {
                 // Whether it was freed is not looked at: this is local code.
                 let object = self.object(name);
                 let whole = &self.program.layouts[object.layout as usize];
-                let slots = i64::from(whole.slots).max(1);
-                let offset = offset as i64;
+                let slots = whole.slots.max(1) as usize;
                 if object.layout == layout {
-                    Some((offset / slots, i64::from(object.length) / slots))
+                    Some(Element {
+                        position: (offset / slots) as i64,
+                        length: (object.length as usize / slots) as i64,
+                    })
                 } else {
-                    let arrays = whole.arrays.iter();
-                    arrays
-                        .filter_map(|array| {
-                            let position = array.position(offset % slots, &element.ty)?;
-                            Some((position, array.length()))
-                        })
-                        .next_back()
+                    (self.program).element_at(&whole.ty, offset % slots, &element.ty)
                 }
             }
             Reference::Null | Reference::Thread(_) => return Err(Trouble::NullReference),
         };
-        let Some((position, length)) = found else {
+        let Some(Element { position, length }) = found else {
             // A variable on its own is an array of one.
             return if index == 0 {
                 Ok(())
