@@ -289,3 +289,93 @@ fn an_assumption_that_nobody_passes_is_not_called_unreached() {
         .exits(3)
         .complains(&["never passed: ", "never reached: "]);
 }
+
+/// Two variables of one name are never told as one: `v: 5 → 9` would say that a variable changed.
+#[test]
+fn variables_of_one_name_are_told_apart() {
+    let program = "int x;
+void main() {
+    int v = 5, only = 1;
+    x = v;
+    { int v = 9; x = v; v = 8; x = v; }
+    for (int i = 0; i < 1; i++) x = i;
+    for (int i = 7; i < 8; i++) x = i; for (int i = 3; i < 4; i++) x = i;
+    int a[1]; a[0] = v + only; x = a[0];
+    assert(x == 0);
+}
+";
+    let arguments = ["check", "-", "--reduction", "full", "--format", "json"];
+    let report = raddle_reading(&arguments, program).exits(1).json();
+    let trace = &report["violations"][0]["trace"];
+    let steps = trace["steps"].as_array().expect("there are steps");
+    let mut names: Vec<&str> = steps
+        .iter()
+        .flat_map(|step| step["changes"].as_array().expect("changes"))
+        .map(|change| change["name"].as_str().expect("a name"))
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    let expected = [
+        "a[0]",
+        "i (line 6)",
+        "i (line 7:14)",
+        "i (line 7:49)",
+        "v (line 5)",
+        "x",
+    ];
+    assert_eq!(names, expected);
+    raddle_reading(&["check", "-", "--reduction", "full"], program)
+        .exits(1)
+        .says(&["v (line 5): 9 → 8", "i (line 6)"]);
+}
+
+/// The report is about the thread that fails, which has made no step.
+#[test]
+fn failures_before_the_first_step_are_told() {
+    raddle_reading(
+        &["check", "-"],
+        "void main() { assert(1 == 2, \"never\"); }",
+    )
+    .exits(1)
+    .says(&[
+        "assertion failed: never",
+        "in main",
+        "violation: 1 state, 0 transitions",
+    ]);
+    let program = "void worker(int i) { assert(i == 0, \"one too many\"); yield; }
+void main() { spawn worker(0); spawn worker(1); }";
+    for explorer in [&["check", "-"][..], &["check", "-", "--explore", "optimal"]] {
+        raddle_reading(explorer, program)
+            .exits(1)
+            .says(&["assertion failed: one too many", "in worker#2"]);
+    }
+    raddle_reading(&["run", "-"], program)
+        .exits(1)
+        .says(&["one too many"]);
+    let folder = Folder::new("failed_start");
+    let (file, trace) = (
+        folder.write("start.rad", program),
+        folder.path("trace.json"),
+    );
+    raddle(&["check", &file, "--trace", &trace]).exits(1);
+    raddle(&["replay", &trace])
+        .exits(1)
+        .says(&["one too many", "in worker#2"]);
+}
+
+/// What a step reads and writes in between is in no state, so it is not told.
+#[test]
+fn values_in_an_atomic_block_are_those_that_it_sees() {
+    let program = "int x = 1, y, z;
+void main() {
+    atomic { z = x; x = 2; x = 3; y = x; }
+    assert(y == 2);
+}
+";
+    raddle_reading(
+        &["check", "-", "--reduction", "full", "--width", "200"],
+        program,
+    )
+    .exits(1)
+    .says(&["reads x = 1, writes z = 1, writes x, writes x = 3, reads x = 3, writes y = 3"]);
+}

@@ -379,6 +379,7 @@ impl Narrator {
         for (frame, (pc, registers)) in frames.enumerate() {
             for variable in program.variables_at(pc) {
                 let name = format!("{}: {}", self.names.threads[thread], variable.name);
+                let declared_at = program.declared_at(variable);
                 let first = variable.register as usize;
                 program.leaves(&name, &variable.ty, first, &mut |leaf| {
                     let slots = program.hir.slots(leaf.ty) as usize;
@@ -388,7 +389,7 @@ impl Narrator {
                     };
                     values.push(Shown {
                         value: program.show(&self.state, &self.names, leaf.ty, words),
-                        name: leaf.name,
+                        name: leaf.name + &declared_at,
                         shared: false,
                         frame,
                     });
