@@ -200,6 +200,9 @@ fn the_guide_for_rust_compiles_and_passes_as_it_is_written() {
         }
     }
     assert!(commands >= 3, "the page has lost its commands");
+    // What comes after the last command is for those who type the first one again.
+    crates.enter(FIRST);
+    crates.run("cargo test");
     assert_eq!(crates.unseen, BTreeSet::new(), "these tests did not run");
     fs::remove_dir_all(&crates.folder).expect("the crates can be removed");
 }
