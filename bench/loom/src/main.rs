@@ -16,7 +16,7 @@ use data::{Crate, Expected};
 use serde::{Deserialize, Serialize};
 use tests::{Outcome, Ran};
 
-const USAGE: &str = "usage: raddle-bench-loom [--only CRATE]... [--cap SECONDS] [--beside-loom] [--work FOLDER] [--page FILE]";
+const USAGE: &str = "usage: raddle-bench-loom [--only CRATE]... [--cap SECONDS] [--beside-loom] [--no-run] [--work FOLDER] [--page FILE]";
 
 /// What is asked for.
 struct Options {
@@ -25,6 +25,8 @@ struct Options {
     cap: u32,
     /// Whether to run all tests with loom itself too.
     beside_loom: bool,
+    /// Whether to run nothing, and only write the page.
+    no_run: bool,
     work: PathBuf,
     page: Option<PathBuf>,
 }
@@ -35,6 +37,7 @@ impl Options {
             only: Vec::new(),
             cap: 10,
             beside_loom: false,
+            no_run: false,
             work: std::env::temp_dir().join("raddle-loom-crates"),
             page: None,
         };
@@ -48,6 +51,7 @@ impl Options {
                     options.cap = parsed.map_err(|_| format!("`{seconds}` is no number"))?;
                 }
                 "--beside-loom" => options.beside_loom = true,
+                "--no-run" => options.no_run = true,
                 "--work" => options.work = value()?.into(),
                 "--page" => options.page = Some(value()?.into()),
                 _ => return Err(format!("`{argument}` is no option\n{USAGE}")),
@@ -107,7 +111,8 @@ fn main() -> ExitCode {
     }
     let mut results = Vec::new();
     for krate in &crates {
-        if options.only.is_empty() || options.only.contains(&krate.name) {
+        let is_wanted = options.only.is_empty() || options.only.contains(&krate.name);
+        if is_wanted && !options.no_run {
             let result = run(krate.clone(), &options, &here.join("../.."));
             if let Err(error) = known::keep(&result, &options) {
                 eprintln!("{error}");

@@ -47,6 +47,8 @@ pub(crate) fn text(results: &[CrateResult], options: &Options) -> String {
     for result in results {
         exceptions(&mut text, result);
     }
+    text.push('\n');
+    text.push_str(include_str!("../notes.md"));
     text
 }
 
