@@ -89,7 +89,7 @@ fn random_program(seed: u64) -> impl Fn() -> Vec<u32> + Send + Sync + 'static {
 #[test]
 fn all_explorers_see_what_brute_force_sees() {
     let (mut cut, mut vacuous) = (0, 0);
-    for seed in 1..=150 {
+    for seed in 1..=60 {
         let (expected, all) = outcomes("dfs", random_program(seed));
         cut += u32::from(all.cut > 0);
         vacuous += u32::from(all.is_vacuous());
@@ -109,8 +109,8 @@ fn all_explorers_see_what_brute_force_sees() {
             );
         }
     }
-    assert!(cut > 50, "only {cut} programs have executions that are cut");
-    assert!(vacuous > 5, "only {vacuous} programs are vacuous");
+    assert!(cut > 20, "only {cut} programs have executions that are cut");
+    assert!(vacuous > 2, "only {vacuous} programs are vacuous");
 }
 
 /// If the execution ended where the assumption fails, nobody would learn of the store that makes it hold.
