@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use raddle_outcome::{Assumption, Kind};
 use raddle_schedule::explorers::{
-    Algorithm1, Algorithm2, Dfs, Iterative, Optimal, Pct, Random, Replay,
+    Algorithm1, Algorithm2, Bounded, Deepening, Dfs, Optimal, Pct, Random, Replay,
 };
 use raddle_schedule::{
     ClassHash, Clock, Diverged, Explorer, Extent, Move, Omission, Trace, Visitor, class_of,
@@ -19,10 +19,11 @@ use crate::rt::{
 };
 
 /// The names of the explorers, for messages.
-pub(crate) const NAMES: &str = "iterative, optimal, bounded, algorithm1, cb-dfs, dfs, random, pct";
+pub(crate) const NAMES: &str =
+    "iterative, optimal, bounded, algorithm1, algorithm2, cb-dfs, dfs, random, pct";
 
 /// How many executions the default explorer makes to exhaust a program before it turns to bounds. Most tests have
-/// fewer classes, and exhausting them takes a fraction of the time that bounds take.
+/// fewer classes. Within bounds, a class may be run more than once, and all of it is run again for the next bound.
 const ATTEMPT: u64 = 100_000;
 
 /// Which part of the time and of the executions that are allowed that may take.
@@ -31,7 +32,7 @@ const PART: u32 = 2;
 /// How many executions are worth making to find a simpler failure than the first one.
 const SIMPLER: u64 = 2_000;
 
-/// How long that may take: large programs can have bounds that take for ever to compute.
+/// How long that may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How many steps are made at the end to see that executions do the same when they are run again.
@@ -108,10 +109,14 @@ pub(crate) fn explore(program: &mut Program, options: &Options) -> Result<Explor
     let seed = options.seed.unwrap_or(0);
     let mut run = Run::new(program, options);
     let explored = match options.explorer.as_deref() {
-        None if bound.is_none() => run.by_default(),
-        None | Some("iterative") => run.with(&Iterative { bound }),
+        None => match bound {
+            None => run.by_default(),
+            Some(bound) => run.within_bound(bound),
+        },
+        Some("bounded") => run.with(&Bounded::new(csb)),
+        Some("iterative") => run.with(&Deepening { bound }),
         Some("optimal") => run.with(&Optimal::default()),
-        Some("bounded" | "algorithm2") => run.with(&Algorithm2 { bound: csb }),
+        Some("algorithm2") => run.with(&Algorithm2 { bound: csb }),
         Some("algorithm1") => run.with(&Algorithm1 {
             bound: csb,
             states: 0,
@@ -200,28 +205,42 @@ impl<'a> Run<'a> {
                 .and_then(|longest| Instant::now().checked_add(longest / PART)),
         };
         let attempt = self.within(attempt, self.workers(), &Optimal::default());
-        if attempt.failure.is_none() {
-            // A limit that ended the attempt does not end what comes now.
-            return match attempt.explored.extent() {
-                Extent::Some if !self.is_over() => self.with(&Iterative { bound: None }),
-                _ => attempt,
-            };
+        if attempt.failure.is_some() {
+            return self.with_few_preemptions(attempt);
         }
-        if matches!(&attempt.failure, Some(failure) if failure.kind == FailureKind::Diverged) {
-            return attempt;
+        // A limit that ended the attempt does not end what comes now.
+        match attempt.explored.extent() {
+            Extent::Some if !self.is_over() => self.with(&Deepening::default()),
+            _ => attempt,
+        }
+    }
+
+    /// Looks at all executions with few preemptions.
+    fn within_bound(&mut self, bound: u32) -> Explored {
+        let explored = self.with(&Bounded::new(bound));
+        if explored.failure.is_some() {
+            return self.with_few_preemptions(explored);
+        }
+        explored
+    }
+
+    /// The failure with the fewest preemptions, if it is found soon, instead of one that was found.
+    fn with_few_preemptions(&mut self, found: Explored) -> Explored {
+        if matches!(&found.failure, Some(failure) if failure.kind == FailureKind::Diverged) {
+            return found;
         }
         let first = self.program.schedule();
         let simpler = Limits {
             executions: SIMPLER,
             deadline: Some(Instant::now() + PATIENCE),
         };
-        let simpler = self.within(simpler, self.workers(), &Iterative { bound: None });
+        let simpler = self.within(simpler, self.workers(), &Deepening::default());
         if simpler.failure.is_some() {
             return simpler;
         }
         self.executions -= 1;
         let again = self.again(first);
-        match (again.failure, attempt.failure) {
+        match (again.failure, found.failure) {
             (None, Some(failure)) => {
                 let failure = not_the_same(&Diverged {
                     expected: format!("the execution failed ({})", failure.message),
@@ -230,7 +249,7 @@ impl<'a> Run<'a> {
                 self.program.fail(&failure);
                 Explored {
                     failure: Some(failure),
-                    ..attempt
+                    ..found
                 }
             }
             (failure, _) => Explored { failure, ..again },

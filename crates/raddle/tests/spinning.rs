@@ -336,9 +336,13 @@ fn a_delay_is_not_a_round() {
 
 /// Under every explorer, all schedules are covered but for those that suspended loops leave out, and nothing fails.
 fn ends(body: impl Fn() + Clone + Send + Sync + 'static) {
-    for (explorer, workers) in [("optimal", 1), ("iterative", 1), ("optimal", 3)] {
+    for (explorer, workers) in [("optimal", 1), ("algorithm2", 1), ("optimal", 3)] {
         let checker = Checker::new().explorer(explorer).workers(workers);
-        let report = checker.max_executions(50_000).check(body.clone());
+        // More preemptions than any execution has.
+        let report = checker
+            .bound(1_000)
+            .max_executions(50_000)
+            .check(body.clone());
         assert!(report.exhausted, "{explorer}, {workers} workers");
     }
 }

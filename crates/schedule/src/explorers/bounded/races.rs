@@ -1,0 +1,261 @@
+//! Which threads are requested in which states.
+
+use std::ops::ControlFlow;
+
+use super::Search;
+use crate::execution::{Execution, Location, Mode, Status, ThreadId};
+use crate::explorer::Visitor;
+use crate::trace::Blocks;
+
+/// What is known of the second event of a race.
+#[derive(Debug, Default)]
+pub(super) struct Races {
+    /// The earlier events that conflict with it and that its thread does not know of.
+    firsts: Vec<usize>,
+    /// How many events of each thread its thread knows of.
+    known: Vec<u32>,
+    /// Those that come before it if the events from some state on that depend on the one after that state are left out.
+    leading: Vec<u32>,
+}
+
+/// The second event of a race: a step that a thread has made or would make next.
+#[derive(Clone, Copy)]
+struct Second {
+    thread: ThreadId,
+    /// The last events that the thread knows of without it.
+    previous: Option<usize>,
+    cause: Option<usize>,
+}
+
+impl<X: Execution> Search<'_, X> {
+    /// Requests threads for all races of the new events, those from `begin` on, and of the steps that threads would make next.
+    pub(super) fn request_all(
+        &mut self,
+        begin: usize,
+        visitor: &mut impl Visitor<X>,
+    ) -> ControlFlow<()> {
+        for event in begin..self.trace.len() {
+            visitor.pulse()?;
+            let second = Second {
+                thread: self.trace.events()[event].thread(),
+                previous: self.trace.previous_of(event),
+                cause: self.trace.cause_of(event),
+            };
+            self.know(second);
+            for access in 0..self.trace.accesses(event).count() {
+                let Some(it) = self.trace.accesses(event).nth(access) else {
+                    continue;
+                };
+                let (location, mode) = (it.location, it.mode);
+                let blocks = self.trace.blocks_before(event, access);
+                self.find_firsts(second.thread, location, mode, blocks);
+            }
+            self.request(second);
+        }
+        let mut ended_early = false;
+        for index in 0..self.execution.threads().len() {
+            let thread = self.execution.threads()[index];
+            let status = self.execution.status(thread);
+            if status == Status::Ended {
+                continue;
+            }
+            visitor.pulse()?;
+            let second = Second {
+                thread,
+                previous: self.trace.last_of(thread),
+                cause: self.trace.pending_cause(thread),
+            };
+            self.know(second);
+            self.cut.set_to_first(&self.trace, self.trace.len());
+            let number = self.trace.count(thread);
+            let is_possible =
+                self.execution
+                    .foresee(&self.trace, &self.cut, thread, number, &mut self.step);
+            ended_early |= is_possible && status == Status::Blocked;
+            for access in 0..self.step.accesses.len() {
+                let it = self.step.accesses[access];
+                let blocks = self.trace.blocks_before_next(it.location, it.mode);
+                self.find_firsts(thread, it.location, it.mode, blocks);
+            }
+            self.request(second);
+        }
+        if ended_early {
+            self.request_everything();
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// A failure has ended the execution although threads could move. What they would have raced with is not known, so all of them are
+    /// requested in all states of the last run: of the others, what comes after them was seen.
+    fn request_everything(&mut self) {
+        let Some(last) = self.trace.len().checked_sub(1) else {
+            return;
+        };
+        for at in self.run_starts[last]..self.depth {
+            for index in self.enabled_at(at) {
+                self.request_thread(at, self.enabled[index]);
+            }
+        }
+    }
+
+    /// Begins with a second event.
+    fn know(&mut self, second: Second) {
+        let Races { firsts, known, .. } = &mut self.races;
+        firsts.clear();
+        known.clear();
+        known.resize(self.trace.lanes(), 0);
+        for event in [second.previous, second.cause].into_iter().flatten() {
+            join(known, self.trace.clock(event));
+        }
+    }
+
+    /// Collects the events of other threads that conflict with an access, up to those that its thread knows of.
+    fn find_firsts(
+        &mut self,
+        thread: ThreadId,
+        location: Location,
+        mode: Mode,
+        mut blocks: Blocks,
+    ) {
+        while let Some(members) = blocks.next_block(&self.trace) {
+            let mut is_known = false;
+            for first in members {
+                let event = &self.trace.events()[first];
+                if event.number < self.races.known[event.thread().index()] {
+                    // All blocks before this one come before the event.
+                    is_known = true;
+                    continue;
+                }
+                let mut accesses = self.trace.accesses(first);
+                let conflicts =
+                    accesses.any(|it| it.location == location && it.mode.conflicts_with(mode));
+                if conflicts && event.thread() != thread {
+                    self.races.firsts.push(first);
+                }
+            }
+            if is_known {
+                return;
+            }
+        }
+    }
+
+    /// Requests what leads to the second event before each of the first events, and before the run that it belongs to.
+    fn request(&mut self, second: Second) {
+        let mut firsts = std::mem::take(&mut self.races.firsts);
+        firsts.sort_unstable();
+        firsts.dedup();
+        let mut last_start = None;
+        for &first in &firsts {
+            self.request_at(first, second, &firsts);
+            let start = self.run_starts[first];
+            if start != first && last_start != Some(start) {
+                self.request_at(start, second, &firsts);
+                last_start = Some(start);
+            }
+        }
+        self.races.firsts = firsts;
+    }
+
+    /// Requests, in the state before event `at`, all threads with which the way to the second event can begin if the
+    /// event and what depends on it are left out.
+    fn request_at(&mut self, at: usize, second: Second, firsts: &[usize]) {
+        if at >= self.depth {
+            return;
+        }
+        let avoided = self.trace.events()[at];
+        if avoided.number < self.races.known[avoided.thread().index()] {
+            return;
+        }
+        if self.was_cut && self.is_out_of_bounds(at) {
+            return;
+        }
+        let mut leading = std::mem::take(&mut self.races.leading);
+        leading.clone_from(&self.races.known);
+        for &first in firsts.iter().rev().take_while(|&&first| first > at) {
+            if !self.trace.happens_before(at, first) {
+                join(&mut leading, self.trace.clock(first));
+            }
+        }
+        let mut is_first = true;
+        for (index, &count) in leading.iter().enumerate() {
+            let before = self.count_before(index, at);
+            if count <= before {
+                continue;
+            }
+            is_first = false;
+            let event = self.lanes[index][before as usize];
+            let clock = self.trace.clock(event);
+            let is_possible = clock
+                .iter()
+                .enumerate()
+                .all(|(other, &count)| other == index || count <= self.count_before(other, at));
+            if is_possible {
+                self.request_thread(at, self.trace.events()[event].thread());
+            }
+        }
+        if is_first {
+            self.request_thread(at, second.thread);
+        }
+        self.races.leading = leading;
+    }
+
+    /// Whether no thread but the one that is running can move in the state before an event within the bound.
+    fn is_out_of_bounds(&self, at: usize) -> bool {
+        let node = &self.nodes[at];
+        node.running.is_some() && node.preemptions == self.bound
+    }
+
+    /// How many events a thread has made before an event.
+    fn count_before(&self, thread: usize, at: usize) -> u32 {
+        let Some(lane) = self.lanes.get(thread) else {
+            return 0;
+        };
+        u32::try_from(lane.partition_point(|&event| event < at)).unwrap_or(u32::MAX)
+    }
+
+    fn request_thread(&mut self, at: usize, thread: ThreadId) {
+        let candidates = self.enabled_at(at);
+        let mut enabled = candidates.clone().map(|index| self.enabled[index]);
+        // If it can't move, it is there already, and blocked.
+        if !enabled.any(|it| it == thread) || self.is_known(at, thread) {
+            return;
+        }
+        if self.is_out_of_bounds(at) {
+            self.was_cut = true;
+            return;
+        }
+        if !self.sleeps(at, thread) {
+            self.nodes[at].requested.push(thread);
+            return;
+        }
+        for index in candidates {
+            let thread = self.enabled[index];
+            if !self.is_known(at, thread) && !self.sleeps(at, thread) {
+                self.nodes[at].requested.push(thread);
+            }
+        }
+    }
+
+    /// Where the threads are in `enabled` that can move in the state before an event.
+    fn enabled_at(&self, at: usize) -> std::ops::Range<usize> {
+        let end = match self.nodes[..self.depth].get(at + 1) {
+            Some(next) => next.first_enabled,
+            None => self.enabled.len(),
+        };
+        self.nodes[at].first_enabled..end
+    }
+
+    /// Whether a thread was explored in the state before an event, or will be.
+    fn is_known(&self, at: usize, thread: ThreadId) -> bool {
+        let node = &self.nodes[at];
+        thread == self.trace.events()[at].thread()
+            || node.explored.contains(&thread)
+            || node.requested.contains(&thread)
+    }
+}
+
+fn join(clock: &mut [u32], other: &[u32]) {
+    for (mine, theirs) in clock.iter_mut().zip(other) {
+        *mine = (*mine).max(*theirs);
+    }
+}
