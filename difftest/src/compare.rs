@@ -136,7 +136,7 @@ pub fn examine<'c>(
         program,
         &mut Full::default(),
         Order::BreadthFirst,
-        PropertySet::ALL,
+        PropertySet::SAFETY,
     );
     let mut examined = Examined {
         full_states: full.outcome.statistics.states,

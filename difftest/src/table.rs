@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use raddle_difftest::Contender;
 use raddle_difftest::campaign::{Report, Tally};
-use raddle_explore::Property;
+use raddle_explore::{Property, PropertySet};
 
 /// A row of a table.
 fn row(text: &mut String, cells: &[String]) {
@@ -23,7 +23,7 @@ fn percent(part: u64, whole: u64) -> String {
 /// What the programs of each profile are like.
 pub(crate) fn programs(report: &Report) -> String {
     let mut text = String::new();
-    let properties = Property::ALL.map(Property::name);
+    let properties = PropertySet::SAFETY.iter().map(Property::name);
     let mut titles = vec!["profile", "programs", "given up", "mean states", "correct"];
     titles.extend(properties);
     titles.push("vacuous");
@@ -38,7 +38,8 @@ pub(crate) fn programs(report: &Report) -> String {
             percent(tally.correct, examined),
         ];
         let violated = |property| tally.violated.get(&property).copied().unwrap_or_default();
-        cells.extend(Property::ALL.map(|property| percent(violated(property), examined)));
+        let shares = PropertySet::SAFETY.iter();
+        cells.extend(shares.map(|property| percent(violated(property), examined)));
         cells.push(percent(tally.vacuous, examined));
         row(text, &cells);
     };

@@ -164,7 +164,7 @@ impl<F: Filter> Reduction<Recorder> for Filtered<F> {
     }
 
     fn preserves(&self) -> PropertySet {
-        PropertySet::ALL
+        PropertySet::SAFETY
     }
 
     fn expand(

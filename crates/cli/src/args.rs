@@ -19,7 +19,7 @@ use values::{count, depth, duration, property, size, workers};
 #[command(name = "raddle", version, max_term_width = 90)]
 #[command(
     after_help = "Exit codes: 0 verified (or nothing to report), 1 violation, 2 usage or \
-program error, 3 inconclusive, 4 reductions disagree (an error in raddle)."
+program error, or output that could not be written, 3 inconclusive, 4 reductions disagree (an error in raddle)."
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -273,7 +273,8 @@ pub(crate) struct Fmt {
 #[derive(Args, Debug, Clone)]
 pub(crate) struct Asked {
     /// The properties to check, separated by commas: assertion, runtime, deadlock,
-    /// invariant, discipline, goal, race, or `all`. [default: all but race]
+    /// invariant, discipline, goal, race, termination, or `all`, which is all but termination.
+    /// [default: all but race and termination]
     #[arg(long, value_name = "LIST", value_parser = property, value_delimiter = ',')]
     pub(crate) property: Vec<PropertyArg>,
 }
@@ -285,8 +286,8 @@ pub(crate) struct Limits {
     #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) max_states: Option<u64>,
 
-    /// Give up when the search takes this much memory, such as 512M or 4G. [default: half of
-    /// the memory of the machine]
+    /// Give up when the search takes this much memory, such as 512M, 4G or 500MB (`M` and `MiB`
+    /// are 1024 * 1024 bytes, `MB` is a million). [default: half of the memory of the machine]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) max_memory: Option<u64>,
 }

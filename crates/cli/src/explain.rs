@@ -17,7 +17,7 @@ use crate::{Exit, interrupt, memory};
 /// What the search looks at: whether the program is correct is not the question here, but
 /// invariants and disciplines have a say in what protects what.
 fn properties() -> PropertySet {
-    PropertySet::ALL
+    PropertySet::SAFETY
         .without(Property::Deadlock)
         .without(Property::Race)
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use raddle_explore::{Choice, Move, ThreadId, Violation};
+use raddle_explore::{Choice, Move, ThreadId, Violation, repeats_fairly};
 use raddle_machine::narrate::{Narrator, Told};
 use raddle_machine::{Granularity, Machine, Program};
 use raddle_report::json::{
@@ -48,6 +48,7 @@ pub(crate) fn trace_file(
             message: place.message,
             line: place.line,
             column: place.column,
+            repeats_from: story.ending.repeats_from,
         },
     )
 }
@@ -260,6 +261,13 @@ fn retell(traced: &Traced) -> Result<Story, Problem> {
         (ViolationKind::Deadlock, None) => tell::deadlock(&mut narrator),
         (ViolationKind::Invariant, None) => tell::broken_invariant(&mut narrator),
         (ViolationKind::Race, None) => tell::race(&mut narrator),
+        (ViolationKind::Termination, None) => expected
+            .repeats_from
+            .filter(|&from| {
+                let mut machine = narrator.machine().clone();
+                repeats_fairly(&mut machine, &traced.schedule, from)
+            })
+            .map(|from| tell::endless(&mut narrator, from, &tell::lanes_from(&steps, from))),
         (expected, None) => {
             let mut failed = tell::failed_starts(&mut narrator).into_iter();
             let found = failed.find(|(kind, ending)| {

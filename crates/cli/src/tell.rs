@@ -10,7 +10,7 @@ use raddle_lang::Span;
 use raddle_machine::Machine;
 use raddle_machine::narrate::{Narrator, Told};
 use raddle_report::json::ViolationKind;
-use raddle_report::story::{Ending, Note, Story};
+use raddle_report::story::{Ending, Event, Note, Story};
 
 /// The kind of a violation in reports.
 pub(crate) fn kind(violation: &Violation) -> ViolationKind {
@@ -21,6 +21,7 @@ pub(crate) fn kind(violation: &Violation) -> ViolationKind {
         Property::Race => ViolationKind::Race,
         Property::Invariant => ViolationKind::Invariant,
         Property::Discipline => ViolationKind::Discipline,
+        Property::Termination => ViolationKind::Termination,
     }
 }
 
@@ -87,7 +88,7 @@ pub(crate) fn story(machine: Machine, violation: &Violation, patience: &Patience
             Told::Impossible => unreachable!("the search has taken this step"),
         }
     }
-    let ending = ending(&mut narrator, violation, failed_in);
+    let ending = ending(&mut narrator, violation, &steps, failed_in);
     ToldStory {
         story: Story {
             threads: narrator.threads().to_vec(),
@@ -98,7 +99,12 @@ pub(crate) fn story(machine: Machine, violation: &Violation, patience: &Patience
     }
 }
 
-fn ending(narrator: &mut Narrator, violation: &Violation, failed_in: Option<usize>) -> Ending {
+fn ending(
+    narrator: &mut Narrator,
+    violation: &Violation,
+    steps: &[Event],
+    failed_in: Option<usize>,
+) -> Ending {
     let known = "the search has found this";
     match &violation.cause {
         Cause::Fault { fault, .. } => failure(narrator, failed_in.expect(known), fault),
@@ -109,6 +115,50 @@ fn ending(narrator: &mut Narrator, violation: &Violation, failed_in: Option<usiz
             let racers = [&race.first, &race.second].map(|racer| (racer.thread, racer.access));
             race_between(narrator, &racers)
         }
+        Cause::Endless { repeats_from, .. } => {
+            let moving: Vec<usize> = lanes_from(steps, *repeats_from);
+            endless(narrator, *repeats_from, &moving)
+        }
+    }
+}
+
+/// The lanes of those who move from a step on, each once.
+pub(crate) fn lanes_from(steps: &[Event], from: usize) -> Vec<usize> {
+    let mut lanes: Vec<usize> = steps.iter().skip(from).map(|step| step.thread).collect();
+    lanes.sort_unstable();
+    lanes.dedup();
+    lanes
+}
+
+/// An execution that does not end, in a state in which the part begins that repeats: who moves in it,
+/// and where, and what the others wait for.
+pub(crate) fn endless(narrator: &mut Narrator, repeats_from: usize, moving: &[usize]) -> Ending {
+    let mut notes = Vec::new();
+    for &lane in moving {
+        if let Some(at) = narrator.whereabouts(lane) {
+            notes.push(Note {
+                thread: Some(lane),
+                at,
+                text: "goes on for ever".into(),
+            });
+        }
+    }
+    // Others come and go in each round.
+    let message = match notes.len() {
+        1 => "the execution does not end: one thread goes on for ever".to_owned(),
+        threads => format!("the execution does not end: {threads} threads go on for ever"),
+    };
+    let waiting = narrator.blocked();
+    for thread in waiting {
+        if !moving.contains(&narrator.lane(thread)) {
+            notes.push(narrator.waiting(thread));
+        }
+    }
+    Ending {
+        message,
+        repeats_from: Some(repeats_from),
+        notes,
+        ..Ending::default()
     }
 }
 
@@ -122,6 +172,7 @@ pub(crate) fn failure(narrator: &Narrator, lane: usize, fault: &Fault) -> Ending
             at: narrator.statement_spot(fault.place),
             text: String::new(),
         }],
+        ..Ending::default()
     }
 }
 

@@ -31,6 +31,7 @@
 //! assert_eq!(deadlock.schedule.len(), 2);
 //! ```
 
+mod in_turn;
 pub mod interior;
 pub mod lock_order;
 pub mod movers;
@@ -44,11 +45,12 @@ pub mod store;
 pub mod system;
 pub mod testing;
 
+pub use in_turn::{Repeating, run_in_turn};
 pub use property::{Property, PropertySet};
 pub use reduction::{
     BlockedThread, Effort, End, PendingAccess, Race, Reduction, Visitor, for_each_race,
 };
-pub use replay::{Replayed, canonical_path, replay};
+pub use replay::{Replayed, canonical_path, repeats_fairly, replay};
 pub use search::{
     Cause, Inconclusive, Limit, Order, Outcome, Progress, Search, Statistics, Verdict, Violation,
 };

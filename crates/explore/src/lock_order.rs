@@ -68,6 +68,13 @@ pub(crate) struct LockOrder {
 }
 
 impl LockOrder {
+    /// How much memory it takes, about: a map keeps some room for every entry.
+    pub(crate) fn held_bytes(&self) -> usize {
+        let edge = size_of::<((Variable, Variable), Place)>() + 1;
+        let other = size_of::<(Variable, Place)>();
+        self.edges.capacity() * edge + (self.waits.len() + self.ends_holding.len()) * 2 * other
+    }
+
     /// Takes note of a step that was tried in a state, whether or not it moved.
     pub(crate) fn note<S: System>(
         &mut self,

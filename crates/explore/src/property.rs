@@ -18,17 +18,20 @@ pub enum Property {
     Invariant,
     /// Every access keeps to the discipline that is declared for what it touches.
     Discipline,
+    /// Every weakly fair execution ends: no thread goes on for ever.
+    Termination,
 }
 
 impl Property {
     /// All properties, in a fixed order.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Assertion,
         Self::Runtime,
         Self::Deadlock,
         Self::Race,
         Self::Invariant,
         Self::Discipline,
+        Self::Termination,
     ];
 
     /// The name that users write.
@@ -41,6 +44,7 @@ impl Property {
             Self::Race => "race",
             Self::Invariant => "invariant",
             Self::Discipline => "discipline",
+            Self::Termination => "termination",
         }
     }
 
@@ -63,14 +67,15 @@ impl fmt::Display for Property {
     }
 }
 
-/// A set of properties. The default is all but [`Property::Race`]: every schedule of
-/// plain accesses has a defined meaning, so a race is not an error in itself.
+/// A set of properties. The default is all but [`Property::Race`] and [`Property::Termination`]: every
+/// schedule of plain accesses has a defined meaning, so a race is not an error in itself, and many
+/// programs are meant to go on for ever.
 ///
 /// ```
 /// use raddle_explore::{Property, PropertySet};
 ///
 /// let asked = PropertySet::default().with(Property::Race);
-/// assert_eq!(asked, PropertySet::ALL);
+/// assert_eq!(asked, PropertySet::SAFETY);
 /// assert_eq!(asked.minus(PropertySet::default()).to_string(), "race");
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -82,6 +87,9 @@ impl PropertySet {
     /// Every property.
     pub const ALL: Self = Self((1 << Property::ALL.len()) - 1);
 
+    /// Every property that a finite execution can violate: all but termination.
+    pub const SAFETY: Self = Self::ALL.without(Property::Termination);
+
     /// Whether the property is in the set.
     #[must_use]
     pub const fn contains(self, property: Property) -> bool {
@@ -92,6 +100,12 @@ impl PropertySet {
     #[must_use]
     pub const fn with(self, property: Property) -> Self {
         Self(self.0 | property.bit())
+    }
+
+    /// What is in this set or in the other.
+    #[must_use]
+    pub const fn with_all(self, other: Self) -> Self {
+        Self(self.0 | other.0)
     }
 
     /// The set without one property.
@@ -120,7 +134,7 @@ impl PropertySet {
 
 impl Default for PropertySet {
     fn default() -> Self {
-        Self::ALL.without(Property::Race)
+        Self::SAFETY.without(Property::Race)
     }
 }
 

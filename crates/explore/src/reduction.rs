@@ -34,7 +34,7 @@
 use crate::lock_order::Deadlocks;
 use crate::movers::Protection;
 use crate::property::PropertySet;
-use crate::system::{Access, AccessKind, Fault, Move, Place, System, ThreadId};
+use crate::system::{Access, AccessKind, Fault, Move, Place, Step, System, ThreadId};
 
 /// A way to leave out schedules, or not to.
 ///
@@ -63,6 +63,24 @@ pub trait Reduction<S: System> {
 
     /// A search begins, from nothing, with what was learned so far.
     fn begin_round(&mut self) {}
+
+    /// How much memory it holds between expansions, whatever for: buffers, tables that it
+    /// keeps, what it has learned. It is asked after every expansion.
+    fn held_bytes(&self) -> usize {
+        0
+    }
+
+    /// Whether it leaves out nothing: every state is a boundary state, and every step of every thread
+    /// leads from one to another.
+    fn keeps_every_step(&self) -> bool {
+        false
+    }
+
+    /// Whether there may be a data race, as far as it knows after a complete search that did not look
+    /// for races. This must cost nothing.
+    fn may_race(&self) -> bool {
+        true
+    }
 
     /// What it can tell about deadlocks, after a search, if it does not preserve them.
     fn deadlocks(&self) -> Option<Deadlocks> {
@@ -153,10 +171,13 @@ pub trait Visitor<S: System> {
         let _ = (system, path, state, end, blocked);
     }
 
-    /// Whether the search is to stop at once. A reduction whose expansions can be long
-    /// asks now and then, and may return early if so: the search will not claim to
-    /// have been complete.
-    fn interrupted(&mut self) -> bool {
+    /// Whether the reduction is to return at once: a limit of the search is reached, or what
+    /// was reported in this expansion is all that is needed. A reduction whose expansions can be
+    /// long asks now and then, at least once for every few hundred steps, and says
+    /// how much memory it holds by then. If it returns early, the search does not claim to have
+    /// been complete, unless it is after one violation and has it.
+    fn interrupted(&mut self, held_bytes: usize) -> bool {
+        let _ = held_bytes;
         false
     }
 }
@@ -219,6 +240,23 @@ pub struct Race {
     pub first: PendingAccess,
     /// The other, of a thread with a higher position.
     pub second: PendingAccess,
+}
+
+/// Adds the accesses of one alternative of a thread's next step to those that are pending, each
+/// once: the alternatives of a choice mostly make the same ones, and there can be billions.
+pub(crate) fn add_pending<State>(
+    pending: &mut Vec<PendingAccess>,
+    thread: ThreadId,
+    step: &Step<State>,
+) {
+    for &access in &step.footprint {
+        let access = PendingAccess { thread, access };
+        let of_thread = |other: &&PendingAccess| other.thread == thread;
+        let mut known = pending.iter().rev().take_while(of_thread);
+        if !known.any(|other| *other == access) {
+            pending.push(access);
+        }
+    }
 }
 
 /// Calls `found` for every race among accesses that are pending in one state, which

@@ -1,6 +1,6 @@
 //! Walking a schedule.
 
-use crate::system::{Move, Step, System};
+use crate::system::{Move, Status, Step, System, ThreadId};
 
 /// One move of a schedule as [`replay`] meets it.
 pub struct Replayed<'r, S: System> {
@@ -79,6 +79,71 @@ pub fn canonical_path<S: System>(system: &mut S, from: &S::State, path: &[Move])
         std::mem::swap(&mut state, &mut step.after);
     }
     schedule
+}
+
+/// Whether the last part of a schedule, from that move on, leads back to the state in which it begins,
+/// and can be repeated for ever without being unfair to a thread: each of those that are there
+/// at the beginning moves, ends, or cannot move at some point; and none that never moves waits
+/// at an assumption all the time.
+///
+/// ```
+/// use raddle_explore::{Choice, Move, ThreadId, repeats_fairly, testing::{Counters, Op}};
+///
+/// let mut system = Counters::new(&[&[Op::Read(0), Op::Goto(0)], &[Op::Set(0, 1)]]);
+/// let first = Move { thread: ThreadId(0), choice: Choice::FIRST };
+/// let second = Move { thread: ThreadId(1), ..first };
+/// assert!(!repeats_fairly(&mut system, &[first, first], 0));
+/// assert!(repeats_fairly(&mut system, &[second, first, first, first, first], 3));
+/// ```
+pub fn repeats_fairly<S: System>(system: &mut S, schedule: &[Move], from: usize) -> bool {
+    let initial = system.initial();
+    let Some((stem, cycle)) = schedule.split_at_checked(from) else {
+        return false;
+    };
+    let start = replay(system, &initial, stem, |_, _| {});
+    /// What happened to a thread.
+    #[derive(Default)]
+    struct Treated {
+        fairly: bool,
+        could_move: bool,
+        was_cut: bool,
+    }
+    let threads = 0..system.thread_count(&start) as u32;
+    let mut threads: Vec<(ThreadId, Treated)> = threads
+        .map(|position| (ThreadId(position), Treated::default()))
+        .collect();
+    let mut moves = true;
+    let mut step = Step::default();
+    let end =
+        replay(system, &start, cycle, |system, replayed| {
+            moves &= replayed.step.status == Status::Moved;
+            for (thread, treated) in threads.iter_mut().filter(|(_, treated)| !treated.fairly) {
+                let (mut enabled, mut waits, mut cut) = (false, false, false);
+                system.for_each_step(replayed.before, *thread, &mut step, |_, _, step| match step
+                    .status
+                {
+                    Status::Moved | Status::Failed(_) => enabled = true,
+                    Status::Blocked { assumption: true } => cut = true,
+                    Status::Blocked { assumption: false } => waits = true,
+                    Status::Ended => {}
+                });
+                treated.could_move |= enabled;
+                treated.was_cut |= cut && !enabled && !waits;
+                treated.fairly |= *thread == replayed.taken.thread
+                    || (!enabled && (waits || !cut))
+                    || (treated.could_move && treated.was_cut)
+                    || system.ended(&replayed.step.after, *thread);
+                if !treated.fairly {
+                    let after = &mut replayed.step.after.clone();
+                    *thread = system.canonicalise_following(after, *thread);
+                }
+            }
+        });
+    let (mut first, mut last) = (Vec::new(), Vec::new());
+    system.encode(&start, &mut first);
+    system.encode(&end, &mut last);
+    let fair = threads.iter().all(|(_, treated)| treated.fairly);
+    moves && fair && !cycle.is_empty() && first == last && !system.failed(&start)
 }
 
 /// Which threads a path runs through, and how often it changes between them.

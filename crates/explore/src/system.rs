@@ -297,6 +297,9 @@ pub trait System {
 
     /// Brings a state into canonical form: names that differ only in the order in
     /// which independent things happened become equal, garbage disappears.
+    ///
+    /// Threads keep their positions, unless one was started since the state was in canonical form,
+    /// or one that has ended disappears.
     fn canonicalise(&mut self, state: &mut Self::State);
 
     /// Appends a compact, unambiguous encoding of a canonical state.

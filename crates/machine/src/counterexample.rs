@@ -5,7 +5,8 @@ use std::sync::Arc;
 use crate::narrate::{Narrator, Told};
 use crate::{Granularity, Machine, Program, State};
 use raddle_explore::{
-    Access, AccessKind, Cause, Race, Status, Step, System, ThreadId, Violation, replay,
+    Access, AccessKind, Cause, Race, Status, Step, System, ThreadId, Violation, repeats_fairly,
+    replay,
 };
 
 /// Runs the schedule of a violation again, one step per access, and says what is wrong if it
@@ -59,6 +60,11 @@ pub fn verify(
     if !holds_at(&mut machine, &end, &violation.cause) {
         return Err("it does not end in the violation".into());
     }
+    if let Cause::Endless { repeats_from, .. } = &violation.cause
+        && !repeats_fairly(&mut machine, &violation.schedule, *repeats_from)
+    {
+        return Err("its last part is no cycle that is fair to all threads".into());
+    }
     narrate(program, granularity, violation)
 }
 
@@ -91,6 +97,8 @@ fn holds_at(machine: &mut Machine, state: &State, cause: &Cause) -> bool {
             waiting.iter().eq(blocked.iter().map(|b| &b.thread)) && waiting.iter().all(still)
         }
         Cause::Race(race) => is_race(machine, state, race),
+        // It is looked at as a whole.
+        Cause::Endless { .. } => true,
     }
 }
 

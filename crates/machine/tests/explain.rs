@@ -13,7 +13,7 @@ use raddle_report::explanation::{
 
 fn explained(text: &str) -> Explanation {
     let machine = common::machine(text);
-    let properties = PropertySet::ALL
+    let properties = PropertySet::SAFETY
         .without(Property::Deadlock)
         .without(Property::Race);
     let search = Search::new().properties(properties).collect_all();

@@ -164,6 +164,13 @@ fn caption(page: &mut Canvas, story: &Story, glyphs: &Glyphs) {
         if story.steps.iter().any(|step| !step.holds.is_empty()) {
             parts.push("[ ] locks held".to_owned());
         }
+        if let Some(before) = story.ending.repeats_from {
+            let steps = story.steps.len();
+            parts.push(match before + 1 == steps {
+                true => format!("step {steps} repeats for ever"),
+                false => format!("steps {} to {steps} repeat for ever", before + 1),
+            });
+        }
         parts.join(glyphs.separator)
     };
     page.put(0, Role::Faint, &text);

@@ -66,6 +66,9 @@ pub struct Ending {
     /// Whether the last step is what went wrong. Otherwise it is the state after it.
     #[serde(skip)]
     pub in_last_step: bool,
+    /// If the execution does not end: how many steps come before those that repeat for ever.
+    #[serde(skip)]
+    pub repeats_from: Option<usize>,
     /// The places that matter, each with what to say about it: the assertion that failed,
     /// the two accesses of a race, what each thread of a deadlock waits for.
     pub notes: Vec<Note>,

@@ -27,7 +27,8 @@ pub(crate) fn properties(words: &[PropertyArg]) -> PropertySet {
     words
         .iter()
         .fold(PropertySet::NONE, |set, word| match word {
-            PropertyArg::All => PropertySet::ALL,
+            // Many programs are meant to go on for ever.
+            PropertyArg::All => set.with_all(PropertySet::SAFETY),
             PropertyArg::Goal => set,
             PropertyArg::One(property) => set.with(*property),
         })
@@ -50,7 +51,7 @@ pub(super) fn property(text: &str) -> Result<PropertyArg, String> {
                 .map(|property| property.name())
                 .collect();
             format!(
-                "there is no such property; there are: {}, goal, all",
+                "there is no such property; there are: {}, goal, all (which is all but termination)",
                 names.join(", ")
             )
         })
@@ -83,20 +84,37 @@ pub(super) fn depth(text: &str) -> Result<u32, String> {
     }
 }
 
-/// A number of bytes, also as `512K`, `512M`, `4G`.
+/// A number of bytes, also as `512K`, `512M`, `1.5G`, in either case, with or without a space.
+/// `M` and `MiB` are 1024 × 1024 bytes, `MB` is a million, as in the tools of GNU.
 pub(super) fn size(text: &str) -> Result<u64, String> {
-    let units = [
-        ("KiB", 1 << 10),
-        ("MiB", 1 << 20),
-        ("GiB", 1 << 30),
-        ("K", 1 << 10),
-        ("k", 1 << 10),
-        ("M", 1 << 20),
-        ("G", 1 << 30),
-        ("T", 1 << 40),
-        ("B", 1),
-    ];
-    let (digits, factor) = split_unit(text, &units);
+    let needed = || "a size is needed, such as 512M, 4G or 1.5GiB".to_owned();
+    let text = text.trim().to_ascii_lowercase();
+    let unit = text.find(|c: char| c.is_ascii_alphabetic());
+    let (digits, unit) = text.split_at(unit.unwrap_or(text.len()));
+    let (prefix, base) = match unit.strip_suffix("ib") {
+        Some(prefix) => (prefix, 1024),
+        None => match unit.strip_suffix('b') {
+            Some(prefix) => (prefix, 1000),
+            None => (unit, 1024),
+        },
+    };
+    let power = match prefix {
+        "" => 0,
+        "k" => 1,
+        "m" => 2,
+        "g" => 3,
+        "t" => 4,
+        _ => return Err(needed()),
+    };
+    let factor = u64::pow(base, power);
+    if digits.contains('.') {
+        let number: f64 = digits.trim().parse().map_err(|_| needed())?;
+        // No size that a machine has loses a byte here, and none is negative.
+        return match number * factor as f64 {
+            bytes if (1.0..9e18).contains(&bytes) => Ok(bytes as u64),
+            _ => Err("this size is out of range".into()),
+        };
+    }
     number(digits, factor)
 }
 
@@ -154,6 +172,19 @@ mod tests {
         assert!(count("0").is_err() && count("-1").is_err() && count("x").is_err());
         assert_eq!(size("4G"), Ok(4 << 30));
         assert_eq!(size("512MiB"), Ok(512 << 20));
+        // What a person may write for fifty megabytes; `50MB` was refused once.
+        for text in ["50M", "50m", "50 M", "50MiB", "50 mib", " 50M "] {
+            assert_eq!(size(text), Ok(50 << 20), "{text}");
+        }
+        for text in ["50MB", "50 MB", "50mb", "50_000KB", "50000000", "50000000B"] {
+            assert_eq!(size(text), Ok(50_000_000), "{text}");
+        }
+        assert_eq!(size("1.5G"), Ok(3 << 29));
+        for bad in [
+            "", "M", "0", "0.0M", "-1M", "1X", "1MBB", "1.5.2G", "1e3M", "M5", "iB",
+        ] {
+            assert!(size(bad).is_err(), "{bad}");
+        }
         assert!(size("99999999999G").is_err());
         assert_eq!(duration("90"), Ok(Duration::from_secs(90)));
         assert_eq!(duration("1.5m"), Ok(Duration::from_secs(90)));

@@ -52,9 +52,20 @@ pub(super) fn report(
             .map(|(kind, story)| json::Violation::new(*kind, story))
             .collect(),
         unreached: unreached(program, &findings.unreached),
+        never_ends: findings.never_ends.as_deref().map(places),
         diagnostics,
         ..CheckReport::default()
     }
+}
+
+fn places(spots: &[Spot]) -> Vec<json::Unreached> {
+    let place = |at: &Spot| json::Unreached {
+        file: at.file.clone(),
+        line: at.line,
+        column: at.column,
+        text: at.text.clone(),
+    };
+    spots.iter().map(place).collect()
 }
 
 /// Places that no execution gets to.

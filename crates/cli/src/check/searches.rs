@@ -1,5 +1,6 @@
 //! Running the searches that a strategy consists of.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -8,7 +9,8 @@ use std::time::{Duration, Instant};
 use raddle_explore::lock_order::Deadlocks;
 use raddle_explore::reductions::auto::Plan;
 use raddle_explore::{
-    Inconclusive, Limit, Outcome, Property, PropertySet, Search, Verdict, Violation,
+    Inconclusive, Limit, Outcome, Place, Property, PropertySet, Search, System, Verdict, Violation,
+    replay, run_in_turn,
 };
 use raddle_lang::Span;
 use raddle_machine::narrate::Narrator;
@@ -31,6 +33,8 @@ pub(super) struct Findings {
     /// The violations, those of goals included.
     pub(super) stories: Vec<(ViolationKind, Story)>,
     pub(super) unreached: Vec<Span>,
+    /// Where threads go on for ever, if no execution ends.
+    pub(super) never_ends: Option<Vec<Spot>>,
     pub(super) strategy: Strategy,
     /// What became of deadlocks, if the first search does not preserve them.
     pub(super) deadlocks: Option<DeadlockAnswer>,
@@ -76,6 +80,17 @@ impl Findings {
             }
         }
         all
+    }
+
+    /// Whether everything was seen and verified, and no execution has an end: neither all threads ended,
+    /// nor did they wait for each other, fail, or meet an assumption.
+    fn never_ends(&self) -> bool {
+        let ends = |run: &Outcome| {
+            let statistics = &run.statistics;
+            let ends = statistics.terminated + statistics.deadlocked + statistics.failed;
+            ends + statistics.cut + statistics.cut_between > 0
+        };
+        self.verdict() == json::Verdict::Verified && !self.runs.iter().any(ends)
     }
 
     /// The position of the run that has decided: the first whose verdict is the worst.
@@ -130,7 +145,8 @@ pub(crate) fn reason_of(run: &Outcome) -> Option<String> {
         return None;
     };
     Some(match reason {
-        Inconclusive::Vacuous => {
+        // That nothing was checked to its end says more than that something was not checked.
+        Inconclusive::Vacuous | Inconclusive::NotPreserved(_) if run.vacuous => {
             let executions = match sees_every_end(run) {
                 true => "every execution",
                 false => "every execution that was seen to its end",
@@ -174,12 +190,18 @@ pub(super) fn explore(
             ..
         } => (reduction.as_str(), *properties),
     };
-    let (machine, outcome) = runner.run(first, looked_for);
+    let (machine, mut outcome) = runner.run(first, looked_for);
     let loses_deadlocks = match &strategy {
         Strategy::Auto(plan) => matches!(plan, Plan::DeadlocksApart { .. }),
         Strategy::Fixed { lost, .. } => lost.contains(Property::Deadlock),
     };
     let deadlocks = loses_deadlocks.then(|| answer(&outcome, args));
+    // The verdict is about everything that was asked for, also if the user chose the reduction.
+    if let Strategy::Fixed { lost, .. } = &strategy
+        && !matches!(deadlocks, None | Some(DeadlockAnswer::Excluded))
+    {
+        outcome.not_preserved = outcome.not_preserved.with_all(*lost);
+    }
     let mut runs = vec![outcome];
     if let Strategy::Auto(Plan::DeadlocksApart { deadlocks: by, .. }) = &strategy
         && let Some(DeadlockAnswer::Possible(_)) = deadlocks
@@ -199,13 +221,53 @@ pub(super) fn explore(
         }
         unreached = machine.unreached();
     }
-    Findings {
+    let mut findings = Findings {
         runs,
         stories,
         unreached,
+        never_ends: None,
         strategy,
         deadlocks,
+    };
+    if findings.never_ends() {
+        findings.never_ends = Some(loops(runner.machine()));
     }
+    findings
+}
+
+/// Where the threads go on for ever if they take turns: for each, the first statement in the text of
+/// those that it repeats. Nothing if that takes too long to find out.
+fn loops(mut machine: Machine) -> Vec<Spot> {
+    const MOST_STEPS: usize = 100_000;
+    let Some(repeating) = run_in_turn(&mut machine, MOST_STEPS) else {
+        return Vec::new();
+    };
+    let mut places: Vec<(u64, Place)> = Vec::new();
+    let initial = machine.initial();
+    replay(
+        &mut machine,
+        &initial,
+        &repeating.schedule,
+        |machine, replayed| {
+            if replayed.number >= repeating.repeats_from {
+                let place = machine.place(replayed.before, replayed.taken.thread);
+                places.push((replayed.thread_name, place));
+            }
+        },
+    );
+    let narrator = Narrator::new(machine);
+    let mut first: BTreeMap<u64, Spot> = BTreeMap::new();
+    for (thread, place) in places {
+        let spot = narrator.statement_spot(place);
+        let known = first.entry(thread).or_insert_with(|| spot.clone());
+        if (spot.line, spot.column) < (known.line, known.column) {
+            *known = spot;
+        }
+    }
+    let mut spots: Vec<Spot> = first.into_values().collect();
+    spots.sort_by_key(|spot| (spot.line, spot.column));
+    spots.dedup();
+    spots
 }
 
 /// What a search that does not preserve deadlocks tells about them.

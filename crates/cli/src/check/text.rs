@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use raddle_explore::Outcome;
+use raddle_explore::{Inconclusive, Outcome, Verdict};
 use raddle_lang::Span;
 use raddle_machine::Program;
 use raddle_report::json::{self, ViolationKind};
 use raddle_report::lanes;
-use raddle_report::story::Story;
+use raddle_report::story::{Spot, Story};
 use raddle_report::style::Role;
 use raddle_report::table::{bytes, duration, key_values, number};
 
@@ -29,6 +29,9 @@ pub(super) fn text(
         return text;
     }
     warn_unreached(program, &findings.unreached, terminal);
+    if let Some(places) = &findings.never_ends {
+        warn_never_ends(places, terminal);
+    }
     if args.stats {
         for run in &findings.runs {
             if findings.runs.len() > 1 {
@@ -79,6 +82,21 @@ pub(super) fn warn_unreached(program: &Program, unreached: &[Span], terminal: Te
     }
 }
 
+/// Says that the program never ends, and where it goes round.
+fn warn_never_ends(places: &[Spot], terminal: Terminal) {
+    const MOST: usize = 3;
+    let hint = "(--property termination shows how)";
+    if places.is_empty() {
+        terminal.warning(&format!("no execution ends {hint}"));
+    }
+    for at in places.iter().take(MOST) {
+        terminal.warning(&format!(
+            "no execution ends: {}:{}:{}: {} goes on for ever {hint}",
+            at.file, at.line, at.column, at.text
+        ));
+    }
+}
+
 fn summary(
     args: &Check,
     program: &Arc<Program>,
@@ -112,8 +130,25 @@ fn summary(
         let steps = counted(statistics.faults_not_asked, "step");
         remark(format!("{steps} failed, which was not asked for"));
     }
+    if let Some(limit) = decisive.switches_cut {
+        remark(format!(
+            "there may be a schedule with fewer context switches: {limit}"
+        ));
+    }
+    let lost = !decisive.vacuous
+        && matches!(
+            decisive.verdict(),
+            Verdict::Inconclusive(Inconclusive::NotPreserved(_))
+        );
+    if findings.verdict() == json::Verdict::Verified && findings.runs.iter().all(|run| run.may_race)
+    {
+        remark("data races were not asked for, and there may be some (--property race)".into());
+    }
     if let Some(reason) = findings.reason() {
-        remark(reason);
+        // What was lost has been said with the reduction.
+        if !lost {
+            remark(reason);
+        }
     } else if let Some(limit) = decisive.cut {
         remark(format!("there may be more: {limit}"));
     } else if statistics.cut > 0 {

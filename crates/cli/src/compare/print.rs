@@ -4,7 +4,7 @@ use raddle_report::json::{self, ComparedFile, ComparedRow, Found, Verdict};
 use raddle_report::table::{Align, Table, bytes, duration, number};
 
 use super::agreement::{Finding, disagreements, missed};
-use super::rows::Row;
+use super::rows::{NOT_CHECKED, Row};
 use crate::reduction;
 
 /// A program and what became of it.
@@ -200,7 +200,9 @@ fn verdict_cell(row: &Row, missed: &[Finding]) -> String {
         _ if came_to_nothing => "nothing found".into(),
         verdict => verdict_word(verdict).to_owned(),
     }];
-    if let Some(reason) = row.reason.as_deref().filter(|_| !came_to_nothing) {
+    // What was not checked comes at the end.
+    let more = |reason: &&str| !came_to_nothing && !reason.starts_with(NOT_CHECKED);
+    if let Some(reason) = row.reason.as_deref().filter(more) {
         // The first words are enough for a table.
         parts[0] += &format!(": {}", reason.split(':').next().unwrap_or(reason));
     }

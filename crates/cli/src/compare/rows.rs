@@ -40,6 +40,9 @@ impl Row {
     }
 }
 
+/// How the reason begins if a property was asked for that the reduction does not preserve.
+pub(super) const NOT_CHECKED: &str = "not checked";
+
 /// Searches a program with a reduction.
 pub(super) fn run(
     name: &str,
@@ -56,7 +59,7 @@ pub(super) fn run(
     // An unsound reduction is asked what its sound relatives are.
     let comparable = match sound {
         true => preserves,
-        false => PropertySet::ALL
+        false => PropertySet::SAFETY
             .without(Property::Deadlock)
             .without(Property::Race),
     };
@@ -96,6 +99,17 @@ pub(super) fn run(
     let deadlock_excluded = (outcome.deadlocks.as_ref())
         .filter(|_| not_checked.contains(Property::Deadlock))
         .map(|deadlocks| *deadlocks == Deadlocks::Excluded);
+    // Nothing was found, but not everything that was asked for was looked for.
+    let excluded = PropertySet::NONE.with(Property::Deadlock);
+    let open = match deadlock_excluded {
+        Some(true) => not_checked.minus(excluded),
+        _ => not_checked,
+    };
+    let is_open = sound && outcome.is_verified() && findings.is_empty() && !open.is_empty();
+    let reason = match is_open {
+        true => Some(format!("{NOT_CHECKED}: {open}")),
+        false => reason_of(&outcome).or_else(|| outcome.cut.map(|limit| limit.to_string())),
+    };
     let questions = checked.iter().map(Question::Property);
     Row {
         reduction: outcome.reduction,
@@ -105,11 +119,12 @@ pub(super) fn run(
         deadlock_excluded,
         verdict: match outcome.verdict() {
             _ if !findings.is_empty() => json::Verdict::Violation,
+            _ if is_open => json::Verdict::Inconclusive,
             Verdict::Verified => json::Verdict::Verified,
             Verdict::Violated => json::Verdict::Violation,
             Verdict::Inconclusive(_) => json::Verdict::Inconclusive,
         },
-        reason: reason_of(&outcome).or_else(|| outcome.cut.map(|limit| limit.to_string())),
+        reason,
         statistics: outcome.statistics,
         answers: Answers {
             preserves: checked.minus(checked.minus(preserves)),

@@ -139,10 +139,10 @@ fn properties_and_steps_can_be_selected() {
         ];
         raddle_reading(&arguments.concat(), program).exits(0)
     };
-    compare(&[]).says(&[" deadlock\n", "verified; deadlock not checked\n"]);
+    compare(&[]).says(&[" deadlock\n", "inconclusive; deadlock not checked\n"]);
     compare(&["--property", "all"]).says(&[
         " deadlock, race\n",
-        "verified; deadlock, race not checked\n",
+        "inconclusive; deadlock, race not checked\n",
     ]);
     let said = compare(&["--property", "assertion", "--granularity", "statement"]);
     assert_eq!(said.stdout.matches(" verified\n").count(), 2);

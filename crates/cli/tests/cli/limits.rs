@@ -146,3 +146,36 @@ fn ends_that_were_cut_are_counted() {
         .exits(0)
         .says(&["verified: ", "some executions were cut by `assume`"]);
 }
+
+/// Guards against enumerating two billion alternatives before the first, which fails, is reported.
+#[test]
+fn the_first_alternative_that_fails_is_reported_at_once() {
+    let program = "int x; mutex m;
+        void main() { lock(m); x = 1; unlock(m);
+            int c = choose(0..2000000000); assert(c != 0); }";
+    let alone = "void main() { int c = choose(0..2000000000); assert(c != 0); }";
+    for program in [program, alone] {
+        for reduction in ["auto", "full", "optimistic", "transactions", "cartesian"] {
+            for order in ["bfs", "dfs", "switches"] {
+                let options = ["--reduction", reduction, "--search", order];
+                let limit = ["--max-states", "10k"];
+                check(&[&options[..], &["--timeout", "100s"]].concat(), program)
+                    .exits(1)
+                    .says(&["assertion failed: c != 0"]);
+                check(&[&options[..], &limit].concat(), program).exits(1);
+            }
+        }
+    }
+}
+
+#[test]
+fn time_is_kept_within_one_expansion() {
+    let program =
+        "int x; void main() { int c = choose(0..2000000000); x = c; } run main() || main();";
+    for reduction in ["auto", "full", "optimistic", "transactions", "cartesian"] {
+        let options = ["--reduction", reduction, "--timeout", "50ms"];
+        check(&options, program)
+            .exits(3)
+            .says(&["the limit on time was reached"]);
+    }
+}

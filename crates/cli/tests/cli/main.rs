@@ -15,3 +15,4 @@ mod running;
 mod schema;
 mod support;
 mod terminal;
+mod termination;

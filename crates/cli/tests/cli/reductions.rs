@@ -146,17 +146,45 @@ fn transactions_say_what_they_do_not_preserve() {
     check(&transactions, FREE)
         .exits(0)
         .says(&["deadlocks are not preserved by transactions, but excluded by the lock order"]);
-    check(&transactions, WAITS).exits(0).says(&[
+    // Deadlocks are asked for by default, so the verdict is about them too.
+    check(&transactions, WAITS).exits(3).says(&[
+        "inconclusive: ",
         "deadlocks are not preserved by transactions: there may be one, because\n",
         "\n    threads wait for more than locks (<stdin>:2)\n",
         "\n  to find out: --reduction auto, or --property deadlock\n",
     ]);
     let json = [&transactions[..], &["--format", "json"]].concat();
-    let report = check(&json, WAITS).exits(0).json();
+    let report = check(&json, WAITS).exits(3).json();
+    assert_eq!(report["verdict"], "inconclusive");
+    assert_eq!(
+        report["reason"],
+        "the reduction does not preserve: deadlock"
+    );
     assert_eq!(report["possible_deadlocks"][0]["kind"], "wait");
     assert_eq!(report["possible_deadlocks"][0]["places"][0]["line"], 2);
     let properties = report["properties"].as_array().unwrap();
     assert!(!properties.contains(&"deadlock".into()), "{report}");
+    // Whoever narrows the question gets an answer to that.
+    let narrowed = [&transactions[..], &["--property", "assertion,goal"]].concat();
+    check(&narrowed, WAITS).exits(0).says(&["verified: "]);
+    // A comparison says the same, row by row.
+    let arguments = [
+        "compare",
+        "-",
+        "--reduction",
+        "full,transactions",
+        "--format",
+        "json",
+    ];
+    let report = raddle_reading(&arguments, WAITS).exits(0).json();
+    let rows = &report["files"][0]["rows"];
+    assert_eq!(rows[0]["verdict"], "verified");
+    assert_eq!(rows[1]["verdict"], "inconclusive");
+    assert_eq!(rows[1]["reason"], "not checked: deadlock");
+    let arguments = ["compare", "-", "--reduction", "full,transactions"];
+    raddle_reading(&arguments, WAITS)
+        .exits(0)
+        .says(&["inconclusive; deadlock not checked"]);
 }
 
 #[test]
@@ -234,7 +262,7 @@ fn several_workers_find_the_same() {
 #[test]
 fn a_circle_of_locks_is_shown() {
     check(&["--reduction", "transactions"], CIRCLE)
-        .exits(0)
+        .exits(3)
         .says(&[
             "there may be one, because\n    locks are taken in a circle:\n",
             "b while a is held (<stdin>:2)\n",
@@ -273,5 +301,31 @@ fn auto_agrees_with_the_full_search_on_the_whole_corpus() {
             raddle(&[&check[..], &limits].concat()).code
         };
         assert_eq!(exit("auto"), exit("full"), "{program}");
+    }
+}
+
+#[test]
+fn the_fewest_switches_are_those_of_all_schedules() {
+    // Cartesian reduction runs each thread up to its next conflict, and switches there.
+    let program = "int a, b, c;
+        void one() { a = 1; b = 1; c = 1; }
+        void two() { int r = a; int s = b; int t = c; assert(!(r == 1 && s == 1 && t == 0)); }
+        run one() || two();";
+    let switches = |reduction: &str| {
+        let options = [
+            "--search",
+            "switches",
+            "--reduction",
+            reduction,
+            "--format",
+            "json",
+        ];
+        let arguments = [&["check", "-"], &options[..]].concat();
+        let report = raddle_reading(&arguments, program).exits(1).json();
+        report["violations"][0]["switches"].as_u64().unwrap()
+    };
+    let fewest = switches("full");
+    for reduction in ["auto", "cartesian", "optimistic", "transactions"] {
+        assert_eq!(switches(reduction), fewest, "{reduction}");
     }
 }

@@ -89,6 +89,10 @@ pub(super) struct Graph {
 }
 
 impl Graph {
+    pub(super) fn held_bytes(&self) -> usize {
+        self.nodes.capacity() * size_of::<Node>() + self.component.capacity() * size_of::<NodeId>()
+    }
+
     pub(super) fn clear(&mut self) {
         self.nodes.clear();
         self.component.clear();

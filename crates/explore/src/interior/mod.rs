@@ -179,8 +179,16 @@ enum Outlook {
 
 /// How many states a macro-step of one thread may go through. Beyond that it is ended by force,
 /// which is always sound: a thread that counts for ever by itself would never come to a state
-/// that is stored, and no limit of the search would see it.
+/// that is stored, and no limit of the search would see it. So this also bounds what a macro-step
+/// remembers.
 const MOST_STATES_OF_A_RUN: usize = 4096;
+
+/// How many alternatives of a step are looked at before any of them is taken, to see whether all
+/// of them go on with the macro-step. Beyond that it is ended by force too.
+const MOST_ALTERNATIVES: u64 = 1024;
+
+/// How many buffers for states are kept from one macro-step to the next.
+const MOST_FRAMES_KEPT: usize = 256;
 
 /// How often the visitor is asked whether to stop.
 const STEPS_BETWEEN_QUESTIONS: u64 = 256;
@@ -227,6 +235,7 @@ impl<S: System> Interior<S> {
     pub(crate) fn explore(&mut self, system: &mut S, state: &S::State, run: &mut Run<'_, '_, S>) {
         self.graph.clear();
         self.table.clear();
+        self.frames.truncate(MOST_FRAMES_KEPT);
         self.depth = 0;
         self.bytes.clear();
         system.encode(state, &mut self.bytes);
@@ -242,12 +251,31 @@ impl<S: System> Interior<S> {
             let node = frame.node;
             system.step(&frame.state, run.thread, choice, &mut self.step);
             frame.next = self.step.next_choice;
+            // A choice can have billions of alternatives.
+            let may_be_long = frame.next.is_some();
             self.take(system, run, node, choice);
             steps += 1;
-            if steps % STEPS_BETWEEN_QUESTIONS == 0 && run.visitor.interrupted() {
+            let asks = may_be_long || steps % STEPS_BETWEEN_QUESTIONS == 0;
+            if asks && self.is_interrupted(run) {
                 break;
             }
         }
+    }
+
+    fn is_interrupted(&self, run: &mut Run<'_, '_, S>) -> bool {
+        let learned = run.movers.protection.held_bytes()
+            + (run.lock_order.as_deref()).map_or(0, LockOrder::held_bytes);
+        run.visitor.interrupted(self.held_bytes() + learned)
+    }
+
+    /// The memory of its buffers and of the states that it counts. (States are as large as their
+    /// parts in memory, of which there is one for each byte of the encoding, at most.)
+    pub(crate) fn held_bytes(&self) -> usize {
+        let frame = size_of::<Frame<S::State>>() + self.bytes.capacity() * size_of::<u64>();
+        self.graph.held_bytes()
+            + self.table.held_bytes()
+            + self.frames.len() * frame
+            + self.visited.as_ref().map_or(0, Store::memory_bytes)
     }
 
     fn enter_root(&mut self) -> NodeId {
@@ -375,18 +403,19 @@ impl<S: System> Interior<S> {
         system.encode(&self.canonical, &mut self.bytes);
         self.note_visit(run.effort, phase.then_some(run.thread));
         self.bytes.push(u8::from(phase));
-        // Nodes and states are numbered alike.
-        let (known, inserted) = self.table.insert(&self.bytes);
-        if inserted == Inserted::New {
-            let new = self.graph.add(node, choice, phase, mover.right);
-            let few = self.graph.nodes.len() <= MOST_STATES_OF_A_RUN;
-            if few && !system.is_crowded(&self.step.after) {
-                return Some(new);
+        let known = match self.table.find(&self.bytes) {
+            Some(known) => known,
+            None => {
+                let few = self.graph.nodes.len() < MOST_STATES_OF_A_RUN;
+                if few && !system.is_crowded(&self.step.after) {
+                    // Nodes and states are numbered alike.
+                    self.table.insert(&self.bytes);
+                    return Some(self.graph.add(node, choice, phase, mover.right));
+                }
+                self.end_without_node(system, run, node, choice);
+                return None;
             }
-            self.graph.end(new);
-            self.end_at(system, run, new, true);
-            return None;
-        }
+        };
         run.start.endless |= self.graph.nodes[known as usize].on_stack;
         if let Some(watch) = &mut self.watch
             && self.graph.nodes[known as usize].xend
@@ -418,8 +447,10 @@ impl<S: System> Interior<S> {
             system.step(&frame.state, run.thread, choice, &mut self.step);
             next = self.step.next_choice;
             alternatives += 1;
-            // A choice can have billions of alternatives.
-            if alternatives % STEPS_BETWEEN_QUESTIONS == 0 && run.visitor.interrupted() {
+            // A choice can have billions of alternatives, and one of them may fail: it is
+            // made from a boundary state, one alternative after another, not here.
+            if alternatives > MOST_ALTERNATIVES {
+                run.effort.forced_ends += 1;
                 return Outlook::End;
             }
             match &self.step.status {
@@ -478,6 +509,23 @@ impl<S: System> Interior<S> {
             };
             watch.end(system, last);
         }
+    }
+
+    /// Ends the macro-step by force in the state that the last step has led to, which has no
+    /// node: a choice can have billions of alternatives, and nothing is remembered of them but
+    /// the boundary states.
+    fn end_without_node(
+        &mut self,
+        system: &mut S,
+        run: &mut Run<'_, '_, S>,
+        node: NodeId,
+        choice: Choice,
+    ) {
+        run.effort.forced_ends += 1;
+        run.start.ended = true;
+        self.graph.nodes[node as usize].cpc = true;
+        let path = path_to(&self.graph, run.thread, node, Some(choice));
+        run.visitor.successor(system, &path, &self.canonical);
     }
 
     /// Tells the visitor about a boundary state.

@@ -3,14 +3,12 @@
 use hashbrown::HashTable;
 use rapidhash::v3::rapidhash_v3;
 
-use crate::store::Inserted;
-
 /// A small set of byte strings that is emptied again and again. Strings are numbered in the
 /// order of insertion.
 #[derive(Default)]
 pub(super) struct Table {
     bytes: Vec<u8>,
-    ends: Vec<u32>,
+    ends: Vec<usize>,
     numbers: HashTable<u32>,
 }
 
@@ -23,6 +21,7 @@ const LARGEST_KEPT: usize = 1 << 10;
 impl Table {
     pub(super) fn clear(&mut self) {
         self.bytes.clear();
+        self.bytes.shrink_to(LARGEST_KEPT << 10);
         self.ends.clear();
         if self.numbers.capacity() > LARGEST_KEPT {
             self.numbers = HashTable::new();
@@ -30,46 +29,52 @@ impl Table {
         self.numbers.clear();
     }
 
+    pub(super) fn held_bytes(&self) -> usize {
+        let slot = size_of::<u32>() + 1;
+        self.bytes.capacity()
+            + self.ends.capacity() * size_of::<usize>()
+            + self.numbers.capacity() * 8 / 7 * slot
+    }
+
     pub(super) fn get(&self, number: u32) -> &[u8] {
         string(&self.bytes, &self.ends, number)
     }
 
-    /// Makes sure that a string is in the set; gives its number.
-    pub(super) fn insert(&mut self, new: &[u8]) -> (u32, Inserted) {
+    /// The number of a string, if it is in the set.
+    pub(super) fn find(&self, wanted: &[u8]) -> Option<u32> {
+        let is_it = |number: &u32| self.get(*number) == wanted;
+        match self.ends.len() > SMALL {
+            false => (0..self.ends.len() as u32).find(is_it),
+            true => self.numbers.find(rapidhash_v3(wanted), is_it).copied(),
+        }
+    }
+
+    /// Adds a string that is not in the set.
+    pub(super) fn insert(&mut self, new: &[u8]) {
+        debug_assert_eq!(self.find(new), None);
         let Self {
             bytes,
             ends,
             numbers,
         } = self;
-        let len = ends.len() as u32;
-        let known = match ends.len() > SMALL {
-            false => (0..len).find(|number| string(bytes, ends, *number) == new),
-            true => {
-                let is_it = |number: &u32| string(bytes, ends, *number) == new;
-                numbers.find(rapidhash_v3(new), is_it).copied()
-            }
-        };
-        if let Some(known) = known {
-            return (known, Inserted::Known);
-        }
+        let number = ends.len() as u32;
         bytes.extend_from_slice(new);
-        ends.push(bytes.len() as u32);
+        ends.push(bytes.len());
         let hash = |number: &u32| rapidhash_v3(string(bytes, ends, *number));
         if ends.len() == SMALL + 1 {
-            for number in 0..=len {
+            for number in 0..=number {
                 numbers.insert_unique(hash(&number), number, hash);
             }
         } else if ends.len() > SMALL {
-            numbers.insert_unique(rapidhash_v3(new), len, hash);
+            numbers.insert_unique(rapidhash_v3(new), number, hash);
         }
-        (len, Inserted::New)
     }
 }
 
-fn string<'b>(bytes: &'b [u8], ends: &[u32], number: u32) -> &'b [u8] {
+fn string<'b>(bytes: &'b [u8], ends: &[usize], number: u32) -> &'b [u8] {
     let number = number as usize;
     let start = if number == 0 { 0 } else { ends[number - 1] };
-    &bytes[start as usize..ends[number] as usize]
+    &bytes[start..ends[number]]
 }
 
 #[cfg(test)]
@@ -82,9 +87,10 @@ mod tests {
         for round in 0..3 {
             for number in 0..50_u32 * (round + 1) {
                 let text = format!("state {number}");
-                assert_eq!(table.insert(text.as_bytes()), (number, Inserted::New));
-                assert_eq!(table.insert(text.as_bytes()), (number, Inserted::Known));
-                assert_eq!(table.insert(b"state 0"), (0, Inserted::Known));
+                assert_eq!(table.find(text.as_bytes()), None);
+                table.insert(text.as_bytes());
+                assert_eq!(table.find(text.as_bytes()), Some(number));
+                assert_eq!(table.find(b"state 0"), Some(0));
                 assert_eq!(table.get(number), text.as_bytes());
             }
             table.clear();

@@ -42,7 +42,7 @@ use std::collections::HashMap;
 
 use super::is_alone;
 use crate::repair::Repair;
-use crate::system::{Access, Guard, Place, System, ThreadId, Variable};
+use crate::system::{Access, AccessKind, Guard, Place, System, ThreadId, Variable};
 
 /// A set of locks that was all of them at first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -83,6 +83,8 @@ struct Seen {
     locks_alone: Locks,
     written: bool,
     written_alone: bool,
+    /// Whether it was accessed by a plain access.
+    plain: bool,
     /// Whether somebody has tried it: for locks and semaphores.
     tried: bool,
     /// Whether an invariant or a declared predicate reads it.
@@ -152,6 +154,23 @@ impl Protection {
         self.places.get_or_insert_default();
     }
 
+    /// Whether accesses to some variable may race, as far as was seen: plain ones, without a lock in
+    /// common, and it is written. Nothing is known of when they happen, so they need not.
+    pub(crate) fn may_race(&self) -> bool {
+        let mut variables = self.variables.values();
+        variables.any(|seen| seen.plain && !seen.is_protected())
+    }
+
+    /// How much memory it takes, about. What is kept for explanations counts too.
+    pub(crate) fn held_bytes(&self) -> usize {
+        // A set of locks is rarely larger than this: it holds locks that one thread had at once.
+        let locks = 4 * size_of::<Guard>();
+        let variable = size_of::<(Variable, Seen)>() + 1 + 2 * locks;
+        let place = size_of::<((Variable, Place), Locks)>() + 1 + locks;
+        let places = self.places.as_ref().map_or(0, HashMap::capacity);
+        self.variables.capacity() * variable + places * place
+    }
+
     /// Whether something was learned since the round began that contradicts what was relied
     /// on before.
     #[must_use]
@@ -208,6 +227,7 @@ impl Protection {
         if !Repair::NoFreeFirstOwner.is_on() && *seen.first.get_or_insert(thread) == thread {
             return true;
         }
+        seen.plain |= access.kind == AccessKind::Plain;
         // All that can change is whether it is protected: mostly nothing more to learn.
         let was_protected = seen.is_protected();
         if !was_protected || self.looks_away {

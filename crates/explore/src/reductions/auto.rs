@@ -4,7 +4,8 @@
 //! races. Deadlocks are often excluded by the order of locks, which a search by transactions
 //! finds by the way. So it comes first, and only if it can not tell, deadlocks are looked for
 //! by a reduction that preserves them. Races need such a reduction anyway, and that does for
-//! everything; so it does where there are no locks, and little to tell transactions by.
+//! everything; so it does where there are no locks, and little to tell transactions by. Termination
+//! is decided by the full search only, which does for everything as well.
 
 use crate::property::{Property, PropertySet};
 use crate::system::System;
@@ -52,7 +53,7 @@ const PRESERVING_ALL: [&str; 3] = ["cartesian", "optimistic", "full"];
 /// ```
 #[must_use]
 pub fn plan<S: System>(asked: PropertySet, locks: Locks) -> Plan {
-    plan_with(asked, locks, &super::preserving::<S>(PropertySet::ALL))
+    plan_with(asked, locks, &super::preserving::<S>(PropertySet::SAFETY))
 }
 
 /// The plan, given the names of all reductions that preserve everything.
@@ -61,7 +62,12 @@ fn plan_with(asked: PropertySet, locks: Locks, preserving_all: &[&'static str]) 
         .into_iter()
         .find(|name| preserving_all.contains(name))
         .unwrap_or("full");
-    if asked.contains(Property::Race) {
+    if asked.contains(Property::Termination) {
+        Plan::One {
+            reduction: "full",
+            because: "termination is asked for, which no reduction preserves",
+        }
+    } else if asked.contains(Property::Race) {
         Plan::One {
             reduction: best,
             because: "races are asked for",
@@ -112,7 +118,7 @@ mod tests {
 
     #[test]
     fn the_best_that_there_is_looks_for_races() {
-        let race = PropertySet::ALL;
+        let race = PropertySet::SAFETY;
         for (registered, expected) in [
             (&["full", "optimistic", "cartesian"][..], "cartesian"),
             (&["full", "optimistic"], "optimistic"),

@@ -7,15 +7,17 @@
 
 use crate::property::{Property, PropertySet};
 use crate::reduction::{
-    BlockedThread, Effort, End, PendingAccess, Reduction, Visitor, for_each_race,
+    BlockedThread, Effort, End, PendingAccess, Reduction, Visitor, add_pending, for_each_race,
 };
-use crate::system::{Choice, Move, Status, Step, System, ThreadId};
+use crate::system::{Access, AccessKind, Choice, Move, Status, Step, System, ThreadId};
 
 /// One step of every thread, with every choice.
 pub struct Full<S: System> {
     step: Step<S::State>,
     blocked: Vec<BlockedThread>,
     pending: Vec<PendingAccess>,
+    /// Whether some step makes a plain access that writes.
+    writes_plainly: bool,
 }
 
 impl<S: System> Default for Full<S> {
@@ -24,8 +26,14 @@ impl<S: System> Default for Full<S> {
             step: Step::default(),
             blocked: Vec::new(),
             pending: Vec::new(),
+            writes_plainly: false,
         }
     }
+}
+
+/// All other buffers are as small as a state.
+fn held_bytes(pending: &Vec<PendingAccess>) -> usize {
+    pending.capacity() * size_of::<PendingAccess>()
 }
 
 /// What the alternatives of one thread's next step add up to.
@@ -71,9 +79,12 @@ impl<S: System> Reduction<S> for Full<S> {
                         effort.transitions += 1;
                         alternatives.enabled = true;
                         if races_wanted && step.status.makes_its_accesses() {
-                            let accesses = step.footprint.iter();
-                            self.pending
-                                .extend(accesses.map(|&access| PendingAccess { thread, access }));
+                            add_pending(&mut self.pending, thread, step);
+                        }
+                        if !self.writes_plainly {
+                            let mut accesses = step.footprint.iter();
+                            let plain = |a: &Access| a.writes && a.kind == AccessKind::Plain;
+                            self.writes_plainly = accesses.any(plain);
                         }
                         let goes_on = match &step.status {
                             Status::Failed(fault) => visitor.fault(system, &[taken], fault),
@@ -86,7 +97,7 @@ impl<S: System> Reduction<S> for Full<S> {
                     }
                 }
                 // A choice can have billions of alternatives.
-                if next.is_some() && visitor.interrupted() {
+                if next.is_some() && visitor.interrupted(held_bytes(&self.pending)) {
                     return effort;
                 }
             }
@@ -110,6 +121,18 @@ impl<S: System> Reduction<S> for Full<S> {
             visitor.end(system, &[], state, end, &self.blocked);
         }
         effort
+    }
+
+    fn may_race(&self) -> bool {
+        self.writes_plainly
+    }
+
+    fn keeps_every_step(&self) -> bool {
+        true
+    }
+
+    fn held_bytes(&self) -> usize {
+        held_bytes(&self.pending)
     }
 
     fn for_another_worker<'w>(&self) -> Option<Box<dyn Reduction<S> + Send + 'w>>

@@ -35,7 +35,7 @@ use crate::interior::{Interior, Run, Shape, Start};
 use crate::movers::{Movers, Protection};
 use crate::property::{Property, PropertySet};
 use crate::reduction::{
-    BlockedThread, Effort, End, PendingAccess, Reduction, Visitor, for_each_race,
+    BlockedThread, Effort, End, PendingAccess, Reduction, Visitor, add_pending, for_each_race,
 };
 use crate::system::{Choice, Footprint, Step, System, ThreadId};
 
@@ -64,7 +64,7 @@ impl<S: System> Default for Optimistic<S> {
 
 impl<S: System> Optimistic<S> {
     /// The accesses that each thread is about to make, in the order of threads.
-    fn find_pending(&mut self, system: &mut S, state: &S::State) {
+    fn find_pending(&mut self, system: &mut S, state: &S::State, visitor: &mut dyn Visitor<S>) {
         self.pending.clear();
         for position in 0..system.thread_count(state) {
             let thread = ThreadId(position as u32);
@@ -73,9 +73,11 @@ impl<S: System> Optimistic<S> {
                 system.step(state, thread, choice, &mut self.step);
                 next = self.step.next_choice;
                 if self.step.status.makes_its_accesses() {
-                    let accesses = self.step.footprint.iter();
-                    self.pending
-                        .extend(accesses.map(|&access| PendingAccess { thread, access }));
+                    add_pending(&mut self.pending, thread, &self.step);
+                }
+                // A choice can have billions of alternatives. What was found so far is real.
+                if next.is_some() && visitor.interrupted(self.held_bytes()) {
+                    return;
                 }
             }
         }
@@ -88,7 +90,7 @@ impl<S: System> Reduction<S> for Optimistic<S> {
     }
 
     fn preserves(&self) -> PropertySet {
-        PropertySet::ALL
+        PropertySet::SAFETY
     }
 
     fn expand(&mut self, system: &mut S, state: &S::State, visitor: &mut dyn Visitor<S>) -> Effort {
@@ -99,10 +101,6 @@ impl<S: System> Reduction<S> for Optimistic<S> {
             self.reads.clear();
             system.broken_invariant(state, &mut self.reads);
             self.movers.observe(system, state, &self.reads);
-        }
-        if properties.contains(Property::Race) {
-            self.find_pending(system, state);
-            for_each_race(&self.pending, |race| visitor.race(system, &[], state, race));
         }
         self.blocked.clear();
         let mut stuck = true;
@@ -129,11 +127,25 @@ impl<S: System> Reduction<S> for Optimistic<S> {
                 });
             }
         }
+        if properties.contains(Property::Race) {
+            self.find_pending(system, state, visitor);
+            for_each_race(&self.pending, |race| visitor.race(system, &[], state, race));
+        }
         if stuck {
             let end = End::of(&self.blocked, system.failed(state));
             visitor.end(system, &[], state, end, &self.blocked);
         }
         effort
+    }
+
+    fn may_race(&self) -> bool {
+        self.movers.protection.may_race()
+    }
+
+    fn held_bytes(&self) -> usize {
+        self.interior.held_bytes()
+            + self.movers.protection.held_bytes()
+            + self.pending.capacity() * size_of::<PendingAccess>()
     }
 
     fn is_outdated(&self) -> bool {

@@ -99,7 +99,7 @@ impl<S: System> Reduction<S> for Transactions<S> {
 
     fn preserves(&self) -> PropertySet {
         match self.completion.is_sound() {
-            true => PropertySet::ALL
+            true => PropertySet::SAFETY
                 .without(Property::Deadlock)
                 .without(Property::Race),
             false => PropertySet::NONE,
@@ -150,6 +150,16 @@ impl<S: System> Reduction<S> for Transactions<S> {
             visitor.end(system, &[], state, End::Cut, &[]);
         }
         effort
+    }
+
+    fn may_race(&self) -> bool {
+        self.movers.protection.may_race()
+    }
+
+    fn held_bytes(&self) -> usize {
+        self.interior.held_bytes()
+            + self.movers.protection.held_bytes()
+            + self.lock_order.held_bytes()
     }
 
     fn is_outdated(&self) -> bool {

@@ -1,13 +1,16 @@
 //! From what was met during the search to [`Violation`]s with schedules.
 
+use std::ops::ControlFlow;
+
 use super::findings::Finding;
-use super::outcome::Violation;
+use super::outcome::{Cause, Violation};
 use super::space::Space;
 use super::straighten::{Straightened, Straightener};
+use super::termination::Lasso;
 use super::worklist::{Hop, Trails};
 use crate::replay::{legs, replay};
 use crate::store::Store;
-use crate::system::{Move, System};
+use crate::system::{Move, Place, System, ThreadId};
 
 /// Makes a violation of a finding: the candidate with the fewest switches where that
 /// can be told, or else the first.
@@ -37,6 +40,31 @@ pub(super) fn violation<S: System, St: Store>(
     }
 }
 
+/// Makes a violation of an execution that does not end.
+pub(super) fn endless<S: System>(system: &mut S, lasso: Lasso) -> Violation {
+    let repeats_from = lasso.stem.len();
+    let mut schedule = lasso.stem;
+    schedule.extend(lasso.cycle);
+    let mut moving: Vec<(ThreadId, Place)> = Vec::new();
+    let mut names = Vec::new();
+    let initial = system.initial();
+    replay(system, &initial, &schedule, |system, replayed| {
+        if replayed.number >= repeats_from && !names.contains(&replayed.thread_name) {
+            names.push(replayed.thread_name);
+            let thread = replayed.taken.thread;
+            moving.push((thread, system.place(replayed.before, thread)));
+        }
+    });
+    Violation {
+        switches: switches(system, &schedule),
+        cause: Cause::Endless {
+            repeats_from,
+            moving,
+        },
+        schedule,
+    }
+}
+
 /// The moves along a trail.
 fn schedule_along<S: System, St: Store>(space: &mut Space<'_, S, St>, trail: &[Hop]) -> Vec<Move> {
     let mut schedule = Vec::new();
@@ -44,17 +72,18 @@ fn schedule_along<S: System, St: Store>(space: &mut Space<'_, S, St>, trail: &[H
         let (from, to) = (hops[0], hops[1]);
         let mut found = false;
         space.for_each_edge(from.state, |system, edge| {
-            if found || edge.to != Some(to.state) {
-                return;
+            if edge.to != Some(to.state) {
+                return ControlFlow::Continue(());
             }
             if to.last.is_some() {
                 let legs = legs(system, edge.from, edge.path);
                 if legs.map(|legs| legs.last) != to.last {
-                    return;
+                    return ControlFlow::Continue(());
                 }
             }
             found = true;
             schedule.extend_from_slice(edge.path);
+            ControlFlow::Break(())
         });
         assert!(
             found,

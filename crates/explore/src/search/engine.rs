@@ -27,6 +27,11 @@ pub(super) struct Engine<'r, St, W> {
     pub(super) stopped: bool,
     /// The node that is being expanded.
     visit: Visit,
+    /// How much memory the reduction held when it last said so.
+    held_bytes: usize,
+    /// How often this expansion has asked whether to go on since a violation is known that
+    /// cannot be bettered by it.
+    asked_in_vain: u32,
     bytes: Vec<u8>,
     /// What invariants have read; of no interest here.
     reads: Footprint,
@@ -65,6 +70,8 @@ impl<'r, St: States, W: Worklist> Engine<'r, St, W> {
                 last: None,
                 first: true,
             },
+            held_bytes: 0,
+            asked_in_vain: 0,
             bytes: Vec::new(),
             reads: Footprint::new(),
         }
@@ -124,7 +131,9 @@ impl<'r, St: States, W: Worklist> Engine<'r, St, W> {
                 // It may have been new on a worse way than the best.
                 expansion.check_state(system, &current, visit.node, visit.rank);
             }
+            expansion.engine.asked_in_vain = 0;
             let effort = reduction.expand(system, &current, &mut expansion);
+            self.held_bytes = reduction.held_bytes();
             if visit.first {
                 self.statistics.transitions += effort.transitions;
                 self.statistics.blocked_steps += effort.blocked_steps;
@@ -137,6 +146,7 @@ impl<'r, St: States, W: Worklist> Engine<'r, St, W> {
             self.note_extremes();
             if first_found.is_none() && !self.findings.list.is_empty() {
                 first_found = Some(visit.rank);
+                self.worklist.tell_found();
             }
             self.tick();
         }
@@ -182,10 +192,10 @@ impl<'r, St: States, W: Worklist> Engine<'r, St, W> {
     fn tick(&mut self) {
         // A field of its own for the borrow checker: the rest is only read.
         let (states, worklist) = (&self.states, &self.worklist);
-        let (statistics, visit) = (&self.statistics, &self.visit);
+        let (statistics, visit, held_bytes) = (&self.statistics, &self.visit, self.held_bytes);
         let limit = self
             .monitor
-            .tick(|| progress(states, worklist, statistics, visit));
+            .tick(|| progress(states, worklist, statistics, visit, held_bytes));
         if let Some(limit) = limit {
             self.stop(limit);
         }
@@ -193,12 +203,46 @@ impl<'r, St: States, W: Worklist> Engine<'r, St, W> {
     }
 
     pub(super) fn progress(&self) -> Progress {
-        progress(&self.states, &self.worklist, &self.statistics, &self.visit)
+        progress(
+            &self.states,
+            &self.worklist,
+            &self.statistics,
+            &self.visit,
+            self.held_bytes,
+        )
+    }
+
+    /// Whether the rest of the expansion can be left out, because a violation is known than which
+    /// it has none better: whatever comes after a move from here is one expansion further away.
+    /// (Of two races or deadlocks in one state, one is enough.)
+    ///
+    /// A few more alternatives are looked at all the same: a violation at the same distance may
+    /// have a schedule with fewer context switches.
+    fn has_enough(&mut self) -> bool {
+        let best_after_a_move = Rank {
+            length: self.visit.rank.length + 1,
+            ..self.visit.rank
+        };
+        let known = self
+            .findings
+            .best()
+            .is_some_and(|best| best <= best_after_a_move)
+            || self.worklist.found_elsewhere();
+        if self.settings.stop == Stop::Never || !known {
+            return false;
+        }
+        self.asked_in_vain += 1;
+        self.asked_in_vain > QUESTIONS_AFTER_A_VIOLATION
     }
 
     fn at_max_states(&self) -> bool {
         let states = self.states.len() as u64;
         self.settings.max_states.is_some_and(|max| states >= max)
+    }
+
+    fn has_too_many_switches(&self, rank: Rank) -> bool {
+        let most = self.settings.max_switches;
+        most.is_some_and(|most| rank.switches > most)
     }
 
     fn at_max_depth(&self) -> bool {
@@ -212,16 +256,21 @@ fn progress<St: States, W: Worklist>(
     worklist: &W,
     statistics: &Statistics,
     visit: &Visit,
+    held_bytes: usize,
 ) -> Progress {
     Progress {
         states: states.len() as u64,
         transitions: statistics.transitions,
         frontier: worklist.waiting() as u64,
         depth: u64::from(visit.rank.length),
-        memory_bytes: (states.memory_bytes() + worklist.memory_bytes()) as u64,
+        memory_bytes: (states.memory_bytes() + worklist.memory_bytes() + held_bytes) as u64,
         elapsed: std::time::Duration::ZERO,
     }
 }
+
+/// How often an expansion may ask whether to go on when a violation is known that it cannot better:
+/// more alternatives than most choices have, and few enough to take no time.
+const QUESTIONS_AFTER_A_VIOLATION: u32 = 256;
 
 /// How much longer a round goes on that is known to be in vain.
 const EXPANSIONS_TO_LEARN_MORE: u64 = 64;
@@ -237,6 +286,9 @@ impl<S: System, St: States, W: Worklist> Expansion<'_, '_, S, St, W> {
     fn reach(&mut self, system: &mut S, path: &[Move], state: &S::State) {
         let legs = self.legs_if_tracked(system, path);
         let engine = &mut *self.engine;
+        if engine.has_too_many_switches(engine.visit.rank_after(path.is_empty(), legs)) {
+            return;
+        }
         engine.bytes.clear();
         system.encode(state, &mut engine.bytes);
         if engine.at_max_depth() {
@@ -329,6 +381,9 @@ impl<S: System, St: States, W: Worklist> Expansion<'_, '_, S, St, W> {
         let legs = self.legs_if_tracked(system, path);
         let visit = self.engine.visit;
         let rank = visit.rank_after(path.is_empty(), legs);
+        if self.engine.has_too_many_switches(rank) {
+            return;
+        }
         let from = self.from;
         self.engine.findings.record(key, rank, || {
             let path = canonical_path(system, from, path);
@@ -409,8 +464,9 @@ impl<S: System, St: States, W: Worklist> Visitor<S> for Expansion<'_, '_, S, St,
         }
     }
 
-    fn interrupted(&mut self) -> bool {
+    fn interrupted(&mut self, held_bytes: usize) -> bool {
+        self.engine.held_bytes = held_bytes;
         self.engine.tick();
-        self.engine.stopped
+        self.engine.stopped || self.engine.has_enough()
     }
 }

@@ -41,11 +41,13 @@ pub(super) struct Findings {
     by_key: HashMap<Key, usize>,
     /// In the order in which they were met first.
     pub(super) list: Vec<Finding>,
+    best: Option<Rank>,
 }
 
 impl Findings {
     /// Takes note of a violation, unless a better way to it is known.
     pub(super) fn record(&mut self, key: Key, rank: Rank, candidate: impl FnOnce() -> Candidate) {
+        self.best = Some(self.best.map_or(rank, |best| best.min(rank)));
         match self.by_key.entry(key) {
             Entry::Vacant(entry) => {
                 entry.insert(self.list.len());
@@ -80,7 +82,7 @@ impl Findings {
 
     /// The best rank of all, if anything was found.
     pub(super) fn best(&self) -> Option<Rank> {
-        self.list.iter().map(|finding| finding.rank).min()
+        self.best
     }
 
     /// Merges all violations of the best rank into one, of which any candidate will do,

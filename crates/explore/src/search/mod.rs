@@ -10,6 +10,7 @@ mod breadth_first;
 mod counterexample;
 mod depth_first;
 mod engine;
+mod fewer_switches;
 mod fewest_switches;
 mod findings;
 mod monitor;
@@ -18,6 +19,7 @@ mod parallel;
 mod space;
 mod states;
 mod straighten;
+mod termination;
 #[cfg(test)]
 mod tests;
 mod vacuity;
@@ -30,7 +32,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use crate::property::PropertySet;
+use crate::property::{Property, PropertySet};
 use crate::reduction::Reduction;
 use crate::store::{ExactStore, ShardedStore, StateId, Store};
 use crate::system::System;
@@ -54,8 +56,10 @@ pub enum Order {
     /// Always the state that was reached last.
     DepthFirst,
     /// By the number of context switches, then by distance. A counterexample has the fewest
-    /// switches possible, and of those the fewest expansions. States are expanded
-    /// once for every thread that can have moved last; the statistics count them once.
+    /// switches of all schedules, also of those that the reduction leaves out: after a violation
+    /// was found, the full system is searched for one with fewer switches, unless a limit ends that
+    /// ([`Outcome::switches_cut`]). States are expanded once for every thread that can have
+    /// moved last; the statistics count them once, and the second search not at all.
     FewestSwitches,
 }
 
@@ -73,6 +77,8 @@ struct Settings {
     stop: Stop,
     max_states: Option<u64>,
     max_depth: Option<u64>,
+    /// Leaves out what takes more context switches, if the order counts them.
+    max_switches: Option<u32>,
 }
 
 /// A search to be: what to look for, in which order, and when to give up.
@@ -118,6 +124,7 @@ impl<'a> Search<'a> {
                 stop: Stop::AtFirst,
                 max_states: None,
                 max_depth: None,
+                max_switches: None,
             },
             timeout: None,
             max_memory: None,
@@ -231,8 +238,10 @@ impl<'a> Search<'a> {
         let store = ShardedStore::new(usize::try_from(most).unwrap_or(usize::MAX));
         let (found, links) = parallel::run(&settings, monitor, &store, system, reduction, others);
         let states = store.into_shards();
-        let mut outcome = conclude(found, &states, &links, system, reduction);
+        let (mut outcome, _) = conclude(found, &states, &links, system, reduction);
         outcome.workers = workers;
+        // What the other workers have seen is not known.
+        outcome.may_race |= outcome.cut.is_none() && !outcome.properties.contains(Property::Race);
         outcome
     }
 
@@ -286,7 +295,12 @@ impl<'a> Search<'a> {
             engine = engine.start_again(new_worklist());
         }
         let (found, worklist) = Found::by(engine, StateId(0));
-        conclude(found, states, &worklist, system, reduction)
+        let (mut outcome, monitor) = conclude(found, states, &worklist, system, reduction);
+        drop(worklist);
+        if settings.order == Order::FewestSwitches && !reduction.keeps_every_step() {
+            fewer_switches::improve(&mut outcome, &settings, monitor, states, system);
+        }
+        outcome
     }
 
     fn start(self) -> (Settings, Monitor<'a>) {
@@ -327,13 +341,13 @@ impl<'r> Found<'r> {
 }
 
 /// Makes the outcome of a search that has ended.
-fn conclude<S: System, St: Store>(
-    found: Found<'_>,
+fn conclude<'r, S: System, St: Store>(
+    found: Found<'r>,
     states: &St,
     trails: &impl Trails,
     system: &mut S,
     reduction: &mut dyn Reduction<S>,
-) -> Outcome {
+) -> (Outcome, Monitor<'r>) {
     let Found {
         settings,
         mut monitor,
@@ -345,6 +359,9 @@ fn conclude<S: System, St: Store>(
     } = found;
     let not_preserved = settings.properties.minus(reduction.preserves());
     let reduction_name = reduction.name();
+    let keeps_every_step = reduction.keeps_every_step();
+    let races_unknown = !settings.properties.contains(Property::Race);
+    let may_race = races_unknown && cut.is_none() && reduction.may_race();
     let stopped_early = settings.stop == Stop::AtFirst && !findings.list.is_empty();
     let deadlocks = (reduction.deadlocks()).filter(|_| cut.is_none() && !stopped_early);
     let mut space = Space::new(system, reduction, states, settings.properties);
@@ -356,24 +373,42 @@ fn conclude<S: System, St: Store>(
     findings.sort_by_key(|finding| finding.rank);
     let mut straightener = Straightener {
         budget: straighten::MOST_EXPANSIONS,
+        edges: straighten::MOST_EDGES,
         interrupted: &mut || monitor.tick(|| progress).is_some(),
     };
-    let violations: Vec<_> = findings
+    let mut violations: Vec<_> = findings
         .into_iter()
         .map(|finding| counterexample::violation(&mut space, trails, finding, &mut straightener))
         .collect();
 
+    let has_all_states = cut.is_none() && !stopped_early && settings.max_switches.is_none();
+    // Only a graph of all states, with all steps between them, tells which executions go on for
+    // ever.
+    if has_all_states && keeps_every_step && settings.properties.contains(Property::Termination) {
+        let mut interrupted = |held_bytes: usize| {
+            monitor.tick(|| Progress {
+                memory_bytes: progress.memory_bytes + held_bytes as u64,
+                ..progress
+            })
+        };
+        match termination::endless(space.system, space.states, root, &mut interrupted) {
+            Ok(None) => {}
+            Ok(Some(lasso)) => violations.push(counterexample::endless(space.system, lasso)),
+            Err(limit) => cut = Some(limit),
+        }
+    }
+
     let ended_otherwise = statistics.terminated + statistics.deadlocked + statistics.failed;
     let all_cut = statistics.cut > 0 && ended_otherwise + statistics.endless == 0;
     let mut vacuous = false;
-    if violations.is_empty() && cut.is_none() && all_cut {
+    if violations.is_empty() && cut.is_none() && has_all_states && all_cut {
         match vacuity::has_cycle(&mut space, root, || monitor.tick(|| progress)) {
             Ok(cycle) => vacuous = !cycle,
             Err(limit) => cut = Some(limit),
         }
     }
     statistics.elapsed = monitor.started.elapsed();
-    Outcome {
+    let outcome = Outcome {
         violations,
         cut,
         vacuous,
@@ -383,6 +418,9 @@ fn conclude<S: System, St: Store>(
         order: settings.order,
         reduction: reduction_name,
         deadlocks,
+        may_race,
+        switches_cut: None,
         workers: 1,
-    }
+    };
+    (outcome, monitor)
 }

@@ -36,6 +36,11 @@ pub struct Outcome {
     /// What a reduction that does not preserve deadlocks can tell about them anyway, if
     /// the search was complete.
     pub deadlocks: Option<Deadlocks>,
+    /// Whether there may be a data race, if races were not asked for and the search was complete.
+    pub may_race: bool,
+    /// If counterexamples with the fewest context switches were asked for: the limit that ended the
+    /// search for one with fewer than those that were found.
+    pub switches_cut: Option<Limit>,
     /// How many threads expanded states. It can be one although more were
     /// [allowed](super::Search::workers).
     pub workers: usize,
@@ -217,6 +222,15 @@ pub enum Cause {
     },
     /// Two threads are about to race in the last state.
     Race(Race),
+    /// The execution does not end: the last part of the schedule leads back to the state in which it
+    /// began, and can be repeated for ever. That treats no thread unfairly.
+    Endless {
+        /// How many moves of the schedule come before the part that repeats.
+        repeats_from: usize,
+        /// Who moves in that part, by positions in the state in which it begins or in which they
+        /// move first, and where.
+        moving: Vec<(ThreadId, Place)>,
+    },
 }
 
 impl Violation {
@@ -230,6 +244,7 @@ impl Violation {
             Cause::Invariant { .. } => Property::Invariant,
             Cause::Deadlock { .. } => Property::Deadlock,
             Cause::Race(_) => Property::Race,
+            Cause::Endless { .. } => Property::Termination,
         }
     }
 
@@ -242,6 +257,7 @@ impl Violation {
             Cause::Invariant { .. } => Vec::new(),
             Cause::Deadlock { blocked } => blocked.iter().map(|b| b.thread).collect(),
             Cause::Race(race) => vec![race.first.thread, race.second.thread],
+            Cause::Endless { moving, .. } => moving.iter().map(|(thread, _)| *thread).collect(),
         }
     }
 
@@ -254,6 +270,7 @@ impl Violation {
             | Cause::Invariant { fault } => vec![fault.place],
             Cause::Deadlock { blocked } => blocked.iter().map(|b| b.place).collect(),
             Cause::Race(race) => vec![race.first.access.place, race.second.access.place],
+            Cause::Endless { moving, .. } => moving.iter().map(|(_, place)| *place).collect(),
         }
     }
 
@@ -266,6 +283,7 @@ impl Violation {
             | Cause::Invariant { fault } => &fault.message,
             Cause::Deadlock { .. } => "deadlock",
             Cause::Race(_) => "data race",
+            Cause::Endless { .. } => "the execution does not end",
         }
     }
 }

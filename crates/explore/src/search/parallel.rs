@@ -141,6 +141,14 @@ impl Worklist for Share<'_> {
         self.crew.stop.load(Ordering::Relaxed)
     }
 
+    fn tell_found(&self) {
+        self.crew.found.store(true, Ordering::Relaxed);
+    }
+
+    fn found_elsewhere(&self) -> bool {
+        self.crew.found.load(Ordering::Relaxed)
+    }
+
     fn waiting(&self) -> usize {
         let taken = self.level.next.load(Ordering::Relaxed);
         self.level.links.len().saturating_sub(taken) + self.chunk.len() + self.found.len()
@@ -159,6 +167,8 @@ struct Crew {
     changed: Condvar,
     /// Whether everybody is to stop as soon as possible.
     stop: AtomicBool,
+    /// Whether somebody has found a violation.
+    found: AtomicBool,
     /// The links of all levels so far.
     links: AtomicUsize,
 }

@@ -3,6 +3,8 @@
 //! Edges are not stored. What needs them after the search expands states again, which
 //! gives the same edges, because an expansion is a function of the state.
 
+use std::ops::ControlFlow;
+
 use crate::property::PropertySet;
 use crate::reduction::{Reduction, Visitor};
 use crate::replay::canonical_path;
@@ -46,11 +48,11 @@ impl<'r, S: System, St: Store> Space<'r, S, St> {
         }
     }
 
-    /// Calls `see` for every edge from a state, in a fixed order.
+    /// Calls `see` for the edges from a state, in a fixed order, until it has seen enough.
     pub(super) fn for_each_edge(
         &mut self,
         from: StateId,
-        see: impl FnMut(&mut S, FoundEdge<'_, S>),
+        see: impl FnMut(&mut S, FoundEdge<'_, S>) -> ControlFlow<()>,
     ) {
         self.system.decode(self.states.get(from), &mut self.state);
         let mut edges = Edges {
@@ -58,6 +60,7 @@ impl<'r, S: System, St: Store> Space<'r, S, St> {
             properties: self.properties,
             from: &self.state,
             bytes: &mut self.bytes,
+            enough: false,
             see,
         };
         self.reduction.expand(self.system, &self.state, &mut edges);
@@ -69,15 +72,26 @@ struct Edges<'e, S: System, St, F> {
     properties: PropertySet,
     from: &'e S::State,
     bytes: &'e mut Vec<u8>,
+    enough: bool,
     see: F,
 }
 
-impl<S: System, St: Store, F: FnMut(&mut S, FoundEdge<'_, S>)> Visitor<S> for Edges<'_, S, St, F> {
+impl<S: System, St: Store, F> Visitor<S> for Edges<'_, S, St, F>
+where
+    F: FnMut(&mut S, FoundEdge<'_, S>) -> ControlFlow<()>,
+{
     fn properties(&self) -> PropertySet {
         self.properties
     }
 
+    fn interrupted(&mut self, _: usize) -> bool {
+        self.enough
+    }
+
     fn successor(&mut self, system: &mut S, path: &[Move], state: &S::State) {
+        if self.enough {
+            return;
+        }
         self.bytes.clear();
         system.encode(state, self.bytes);
         let edge = FoundEdge {
@@ -85,6 +99,6 @@ impl<S: System, St: Store, F: FnMut(&mut S, FoundEdge<'_, S>)> Visitor<S> for Ed
             path: &canonical_path(system, self.from, path),
             to: self.states.find(self.bytes),
         };
-        (self.see)(system, edge);
+        self.enough = (self.see)(system, edge).is_break();
     }
 }

@@ -12,6 +12,7 @@
 //! a budget; where it does not suffice, the way that the search took is reported.
 
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 
 use super::findings::Finding;
 use super::space::Space;
@@ -23,9 +24,13 @@ use crate::system::{Move, System};
 /// How many states are expanded for straightening in one run, at most.
 pub(super) const MOST_EXPANSIONS: u64 = 2_000_000;
 
+/// How many edges are looked at, at most: a choice can have billions of alternatives.
+pub(super) const MOST_EDGES: u64 = 10 * MOST_EXPANSIONS;
+
 /// Makes counterexamples straight while its budget lasts.
 pub(super) struct Straightener<'i> {
     pub(super) budget: u64,
+    pub(super) edges: u64,
     /// Whether to give up.
     pub(super) interrupted: &'i mut dyn FnMut() -> bool,
 }
@@ -97,15 +102,20 @@ impl Straightener<'_> {
                     return None;
                 }
                 let from = StateId(id);
+                let mut left = self.edges;
                 space.for_each_edge(from, |system, edge| {
+                    let Some(fewer) = left.checked_sub(1) else {
+                        return ControlFlow::Break(());
+                    };
+                    left = fewer;
                     let Some(to) = edge.to.filter(|to| next_level.contains(&to.0)) else {
-                        return;
+                        return ControlFlow::Continue(());
                     };
                     let Some(onward) = ways.get(&to) else {
-                        return;
+                        return ControlFlow::Continue(());
                     };
                     let Some(legs) = legs(system, edge.from, edge.path) else {
-                        return;
+                        return ControlFlow::Continue(());
                     };
                     let cost = |way: &Way| {
                         let switch = way.first.is_some_and(|first| first != legs.last);
@@ -114,7 +124,7 @@ impl Straightener<'_> {
                     let Some((best, way)) =
                         onward.iter().enumerate().min_by_key(|(_, way)| cost(way))
                     else {
-                        return;
+                        return ControlFlow::Continue(());
                     };
                     let way = Way {
                         first: Some(legs.first),
@@ -123,7 +133,12 @@ impl Straightener<'_> {
                         then: Then::Next(to, best),
                     };
                     improve(ways.entry(from).or_default(), way);
+                    ControlFlow::Continue(())
                 });
+                self.edges = left;
+                if left == 0 {
+                    return None;
+                }
             }
         }
         follow(&ways)

@@ -1,5 +1,7 @@
 //! Whether there is a cycle among the stored states: an execution that goes on for ever.
 
+use std::ops::ControlFlow;
+
 use super::outcome::Limit;
 use super::space::Space;
 use crate::store::{StateId, Store};
@@ -21,7 +23,7 @@ enum Task {
 }
 
 /// Searches depth-first for a state that is reached again from itself. The search
-/// must have been complete. `interrupted` is asked before every expansion.
+/// must have been complete. `interrupted` is asked for every edge.
 pub(super) fn has_cycle<S: System, St: Store>(
     space: &mut Space<'_, S, St>,
     root: StateId,
@@ -34,11 +36,9 @@ pub(super) fn has_cycle<S: System, St: Store>(
         match task {
             Task::Leave(state) => colours[state.0 as usize] = Colour::Black,
             Task::Enter(state) if colours[state.0 as usize] == Colour::White => {
-                if let Some(limit) = interrupted() {
-                    return Err(limit);
-                }
                 colours[state.0 as usize] = Colour::Grey;
                 tasks.push(Task::Leave(state));
+                let mut limit = None;
                 space.for_each_edge(state, |_, edge| {
                     let to = edge
                         .to
@@ -48,9 +48,17 @@ pub(super) fn has_cycle<S: System, St: Store>(
                         Colour::Grey => cycle = true,
                         Colour::Black => {}
                     }
+                    limit = interrupted();
+                    match cycle || limit.is_some() {
+                        true => ControlFlow::Break(()),
+                        false => ControlFlow::Continue(()),
+                    }
                 });
                 if cycle {
                     return Ok(true);
+                }
+                if let Some(limit) = limit {
+                    return Err(limit);
                 }
             }
             // It was reached a second time before it was entered.

@@ -103,6 +103,14 @@ pub(super) trait Worklist {
         false
     }
 
+    /// A violation was found: tells other workers, if there are any.
+    fn tell_found(&self) {}
+
+    /// Whether another worker has found a violation at this distance or the next.
+    fn found_elsewhere(&self) -> bool {
+        false
+    }
+
     /// How many nodes wait.
     fn waiting(&self) -> usize;
 

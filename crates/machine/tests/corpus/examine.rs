@@ -129,6 +129,7 @@ impl Examination {
             let found = self.violations(&outcome, &machine);
             self.check_found(way, properties, &found);
             self.check_races(way, &outcome);
+            self.check_termination(way, &outcome);
             self.check_distinct(way, &outcome);
             for violation in &outcome.violations {
                 self.check_schedule(way, violation);
@@ -222,6 +223,16 @@ impl Examination {
             let mut violations = outcome.violations.iter();
             let found = violations.any(|violation| violation.property() == Property::Race);
             self.expect(way, "races", &self.expectation.races.clone(), &found);
+        }
+    }
+
+    fn check_termination(&mut self, way: Way, outcome: &Outcome) {
+        if outcome.properties.contains(Property::Termination)
+            && let Some(terminates) = self.expectation.terminates
+        {
+            let mut violations = outcome.violations.iter();
+            let ends = violations.all(|violation| violation.property() != Property::Termination);
+            self.expect(way, "terminates", &terminates, &ends);
         }
     }
 
@@ -333,7 +344,7 @@ impl Examination {
         (outcome, machine)
     }
 
-    /// The violations as `.expect` files write them, but for races. After a search that
+    /// The violations as `.expect` files write them, but for races and endless executions. After a search that
     /// stopped at a violation, goals that were not reached mean nothing, but do no harm.
     fn violations(&self, outcome: &Outcome, machine: &Machine) -> BTreeSet<String> {
         let program = &self.program;
@@ -341,7 +352,9 @@ impl Examination {
         let mut found: BTreeSet<String> = outcome
             .violations
             .iter()
-            .filter(|violation| violation.property() != Property::Race)
+            .filter(|violation| {
+                !matches!(violation.property(), Property::Race | Property::Termination)
+            })
             .map(|violation| {
                 let place = violation.places()[0];
                 match (violation.property(), program.statement(place)) {
@@ -396,8 +409,11 @@ fn counts(outcome: &Outcome) -> Counts {
 
 /// What tells violations apart. Which of the names of threads in a deadlock or the order of
 /// places in a race come first is a matter of chance.
+///
+/// Endless executions are left out: only the full search looks for them.
 fn distinct(outcome: &Outcome) -> BTreeSet<(Property, Vec<u32>)> {
     let violations = outcome.violations.iter();
+    let violations = violations.filter(|violation| violation.property() != Property::Termination);
     let distinct = violations.map(|violation| {
         let mut places: Vec<u32> = violation.places().iter().map(|place| place.0).collect();
         places.sort_unstable();

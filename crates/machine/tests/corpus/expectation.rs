@@ -10,6 +10,8 @@ pub(crate) struct Expectation {
     /// `kind @ LINE`, or `deadlock`.
     pub(crate) violations: BTreeSet<String>,
     pub(crate) races: bool,
+    /// Whether every weakly fair execution ends, if that is said.
+    pub(crate) terminates: Option<bool>,
     /// Without them, the program has not been counted yet.
     pub(crate) counts: Option<Counts>,
     pub(crate) published: Option<Published>,
@@ -54,6 +56,12 @@ impl Expectation {
                 "yes" => true,
                 "no" => false,
                 other => return Err(format!("races = {other}: yes or no is needed")),
+            },
+            terminates: match fields.take("terminates") {
+                None => None,
+                Some("yes") => Some(true),
+                Some("no") => Some(false),
+                Some(other) => return Err(format!("terminates = {other}: yes or no is needed")),
             },
             counts: fields.counts("states", "transitions")?,
             published: match fields.counts("reference_states", "reference_transitions")? {

@@ -194,8 +194,8 @@ impl State {
         });
         Ending {
             message: failure.message.clone(),
-            in_last_step: false,
             notes: notes.collect(),
+            ..Ending::default()
         }
     }
 

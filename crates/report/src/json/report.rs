@@ -67,6 +67,9 @@ pub struct CheckReport {
     pub violations: Vec<Violation>,
     /// Statements that no execution gets to.
     pub unreached: Vec<Unreached>,
+    /// If no execution ends: where threads go on for ever, as far as that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub never_ends: Option<Vec<Unreached>>,
     /// Errors and warnings about the source text.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -104,6 +107,7 @@ impl Default for CheckReport {
             exploration: None,
             violations: Vec::new(),
             unreached: Vec::new(),
+            never_ends: None,
             diagnostics: Vec::new(),
         }
     }

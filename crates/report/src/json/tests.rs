@@ -46,6 +46,7 @@ fn story() -> Story {
                 at: spot(8, 5, "assert(x == 0)"),
                 text: "x is 1".to_owned(),
             }],
+            ..Ending::default()
         },
     }
 }
@@ -209,6 +210,7 @@ fn trace_file() -> TraceFile {
             message: "x == 0".to_owned(),
             line: Some(8),
             column: Some(5),
+            repeats_from: None,
         },
     )
 }

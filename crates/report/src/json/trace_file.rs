@@ -30,6 +30,7 @@ const FORMAT: &str = "raddle-trace";
 ///         message: "balance == 180".into(),
 ///         line: Some(13),
 ///         column: Some(5),
+///         repeats_from: None,
 ///     },
 /// );
 /// assert_eq!(TraceFile::parse(&trace.to_json()), Ok(trace));
@@ -77,6 +78,9 @@ pub struct TracedViolation {
     pub line: Option<u32>,
     /// The column, from 1.
     pub column: Option<u32>,
+    /// If the execution does not end: how many moves come before those that repeat for ever.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeats_from: Option<usize>,
 }
 
 impl TraceFile {

@@ -114,6 +114,8 @@ pub enum ViolationKind {
     Steps,
     /// The program did something else when the same schedule was run again.
     Nondeterminism,
+    /// An execution does not end.
+    Termination,
 }
 
 impl fmt::Display for ViolationKind {
@@ -131,6 +133,7 @@ impl fmt::Display for ViolationKind {
             Self::Livelock => "livelock",
             Self::Steps => "steps",
             Self::Nondeterminism => "nondeterminism",
+            Self::Termination => "termination",
         })
     }
 }
@@ -173,6 +176,9 @@ pub struct Trace {
     pub threads: Vec<String>,
     /// The steps, in the order in which they happened.
     pub steps: Vec<TraceStep>,
+    /// If the execution does not end: how many steps come before those that repeat for ever.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repeats_from: Option<usize>,
 }
 
 impl From<&Story> for Trace {
@@ -184,6 +190,7 @@ impl From<&Story> for Trace {
                 .iter()
                 .map(|step| TraceStep::new(story, step))
                 .collect(),
+            repeats_from: story.ending.repeats_from,
         }
     }
 }

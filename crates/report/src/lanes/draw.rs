@@ -18,6 +18,7 @@ pub(super) fn draw(page: &mut Canvas, script: &Script, layout: &Layout, lanes: &
         match scene {
             Scene::Statement(statement) => drawing.statement(statement),
             Scene::Gap { steps } => drawing.gap(*steps),
+            Scene::Repeat => drawing.repeat(),
         }
     }
     drawing.stands(&script.stands);
@@ -139,6 +140,20 @@ impl Drawing<'_> {
         self.page.end_line();
     }
 
+    /// The line above what repeats for ever.
+    fn repeat(&mut self) {
+        let start = self.lanes.first().map_or(0, |lane| lane.start);
+        let end = (self.lanes.last()).map_or(0, |lane| lane.start + BAR + lane.width);
+        self.page.fill(0..end, Role::Change, self.page.glyphs.shaft);
+        let text = truncate(
+            REPEATS,
+            end.saturating_sub(start),
+            self.page.glyphs.ellipsis,
+        );
+        self.page.put(start, Role::Change, &text);
+        self.page.end_line();
+    }
+
     /// Where the threads stand at the end, all at once.
     fn stands(&mut self, stands: &[Stand]) {
         let mut cells: Vec<Vec<Vec<Span>>> = vec![Vec::new(); self.lanes.len()];
@@ -199,6 +214,9 @@ impl Drawing<'_> {
         rows
     }
 }
+
+/// What is said above steps that repeat.
+pub(super) const REPEATS: &str = " from here on, again and again ";
 
 pub(super) fn header(page: &mut Canvas, layout: &Layout) {
     page.put_right(layout.step_end, Role::Faint, "step");

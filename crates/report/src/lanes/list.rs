@@ -2,7 +2,9 @@
 
 use super::canvas::Canvas;
 use super::counted;
-use super::draw::{gap_marks, header, line_number, statement_numbers, step_number, wrong_mark};
+use super::draw::{
+    REPEATS, gap_marks, header, line_number, statement_numbers, step_number, wrong_mark,
+};
 use super::layout::{INDENT, Layout, List, name_of};
 use super::script::{Scene, Script, Stand, Statement};
 use crate::story::Story;
@@ -27,6 +29,7 @@ pub(super) fn draw(
         match scene {
             Scene::Statement(statement) => drawing.statement(statement),
             Scene::Gap { steps } => drawing.gap(*steps),
+            Scene::Repeat => drawing.repeat(),
         }
     }
     for stand in &script.stands {
@@ -48,6 +51,19 @@ impl Drawing<'_> {
         self.page.end_line();
         let end = self.page.width();
         self.page.fill(0..end, Role::Faint, self.page.glyphs.rule);
+        self.page.end_line();
+    }
+
+    /// The line above what repeats for ever.
+    fn repeat(&mut self) {
+        let (start, end) = (self.list.names, self.page.width());
+        self.page.fill(0..end, Role::Change, self.page.glyphs.shaft);
+        let text = truncate(
+            REPEATS,
+            end.saturating_sub(start),
+            self.page.glyphs.ellipsis,
+        );
+        self.page.put(start, Role::Change, &text);
         self.page.end_line();
     }
 

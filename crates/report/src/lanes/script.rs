@@ -20,6 +20,8 @@ pub(super) enum Scene {
     Gap {
         steps: usize,
     },
+    /// What comes now repeats for ever.
+    Repeat,
 }
 
 /// Consecutive steps of one thread in one statement.
@@ -53,13 +55,13 @@ impl Script {
         let writer = Writer { story, glyphs };
         let (head, tail) = shown(story.steps.len(), max_steps);
         let mut scenes = Vec::new();
-        writer.statements(head.clone(), &mut scenes);
+        writer.scenes(head.clone(), &mut scenes);
         if head.end < tail.start {
             scenes.push(Scene::Gap {
                 steps: tail.start - head.end,
             });
         }
-        writer.statements(tail, &mut scenes);
+        writer.scenes(tail, &mut scenes);
         let mut script = Self {
             scenes,
             stands: Vec::new(),
@@ -75,7 +77,7 @@ impl Script {
     pub(super) fn statements(&self) -> impl Iterator<Item = &Statement> {
         self.scenes.iter().filter_map(|scene| match scene {
             Scene::Statement(statement) => Some(statement),
-            Scene::Gap { .. } => None,
+            Scene::Gap { .. } | Scene::Repeat => None,
         })
     }
 
@@ -83,7 +85,8 @@ impl Script {
     /// are about no thread; otherwise where the threads stand that they are about.
     fn mark_failure(&mut self, writer: &Writer<'_>) {
         let ending = &writer.story.ending;
-        if ending.message.is_empty() {
+        // Nothing goes wrong in an execution that does not end, and nobody stands still.
+        if ending.message.is_empty() || ending.repeats_from.is_some() {
             return;
         }
         let by_thread: Vec<(usize, &Note)> = ending
@@ -147,6 +150,18 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
+    /// A range of steps as statements, with a mark where the part begins that repeats.
+    fn scenes(&self, range: Range<usize>, scenes: &mut Vec<Scene>) {
+        match self.story.ending.repeats_from {
+            Some(from) if range.contains(&from) => {
+                self.statements(range.start..from, scenes);
+                scenes.push(Scene::Repeat);
+                self.statements(from..range.end, scenes);
+            }
+            _ => self.statements(range, scenes),
+        }
+    }
+
     /// Groups a range of steps into statements.
     fn statements(&self, range: Range<usize>, scenes: &mut Vec<Scene>) {
         let mut start = range.start;

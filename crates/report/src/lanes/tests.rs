@@ -26,6 +26,42 @@ fn a_lost_update_in_ascii() {
     insta::assert_snapshot!(text);
 }
 
+/// Guards the mark above the part that repeats, in lanes and in a list.
+#[test]
+fn an_execution_that_does_not_end() {
+    let mut story = lost_update();
+    story.ending.repeats_from = Some(2);
+    for width in [80, 30] {
+        let options = Options {
+            width,
+            ..Options::default()
+        };
+        let text = render(&story, &options);
+        let lines: Vec<&str> = text.lines().collect();
+        let mark = lines.iter().position(|line| line.contains("from here on"));
+        let mark = mark.expect("there is a mark");
+        let steps = |line: &&str| {
+            let number = line.get(0..6).map(str::trim);
+            number.is_some_and(|number| number.parse::<u32>().is_ok())
+        };
+        assert_eq!(
+            lines[..mark]
+                .iter()
+                .copied()
+                .filter(|line| steps(line))
+                .count(),
+            2,
+            "{text}"
+        );
+        assert!(width < 80 || lines[0].contains("repeat for ever"), "{text}");
+        assert!(!text.contains('✗'), "{text}");
+        assert!(
+            lines.iter().all(|line| line.chars().count() <= width),
+            "{text}"
+        );
+    }
+}
+
 #[test]
 fn a_lost_update_in_colour() {
     let options = Options {

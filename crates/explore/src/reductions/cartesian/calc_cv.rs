@@ -63,7 +63,7 @@ impl<S: System> Cartesian<S> {
             extendable.retain(|&i| self.cv[i].extendable);
             if transitions >= BETWEEN_QUESTIONS {
                 transitions = 0;
-                if at.visitor.interrupted() {
+                if at.visitor.interrupted(self.tables_bytes()) {
                     goes_on = Err(Interrupted);
                 }
             }
@@ -109,6 +109,7 @@ impl<S: System> Cartesian<S> {
     /// ends there. Together they touch what any of them touches, blocked ones included.
     fn add_choice(&mut self, at: &mut Expansion<'_, S>, i: usize) -> Result<(), Interrupted> {
         let thread = ThreadId(i as u32);
+        let held_bytes = self.tables_bytes();
         let step = &mut self.step;
         let mut union = std::mem::take(&mut self.cv[i].last_tran);
         let mut enabled = false;
@@ -139,7 +140,7 @@ impl<S: System> Cartesian<S> {
                 break;
             };
             // A choice can have billions of alternatives.
-            if at.visitor.interrupted() {
+            if at.visitor.interrupted(held_bytes) {
                 return Err(Interrupted);
             }
             choice = next;

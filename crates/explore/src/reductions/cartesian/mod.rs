@@ -70,9 +70,9 @@ mod visited;
 
 use crate::property::{Property, PropertySet};
 use crate::reduction::{
-    BlockedThread, Effort, End, PendingAccess, Reduction, Visitor, for_each_race,
+    BlockedThread, Effort, End, PendingAccess, Reduction, Visitor, add_pending, for_each_race,
 };
-use crate::system::{AccessKind, Footprint, Move, Status, Step, System, ThreadId};
+use crate::system::{AccessKind, Choice, Footprint, Move, Status, Step, System, ThreadId};
 use calc_cv::{Expansion, SelfLoop, steps_of};
 use touches::Touches;
 use visited::{Visited, VisitedId};
@@ -103,6 +103,8 @@ pub struct Cartesian<S: System> {
     expanded: Option<VisitedId>,
     /// Pairs of prefixes whose last transitions depend on each other.
     dependent: Vec<(usize, usize)>,
+    /// Whether two threads were about to race in some vector.
+    raced: bool,
 
     // Kept from expansion to expansion so that they need not be allocated anew.
     step: Step<S::State>,
@@ -168,6 +170,7 @@ impl<S: System> Cartesian<S> {
             visited: Visited::default(),
             expanded: None,
             dependent: Vec::new(),
+            raced: false,
             step: Step::default(),
             canonical: S::State::default(),
             path: Vec::new(),
@@ -176,6 +179,13 @@ impl<S: System> Cartesian<S> {
             blocked: Vec::new(),
             pending: Vec::new(),
         }
+    }
+
+    /// The memory of its tables; all other buffers are as small as a few states.
+    fn tables_bytes(&self) -> usize {
+        self.touches.held_bytes()
+            + self.visited.held_bytes()
+            + self.dependent.capacity() * size_of::<(usize, usize)>()
     }
 
     fn report_successors(&mut self, at: &mut Expansion<'_, S>) {
@@ -214,17 +224,29 @@ impl<S: System> Cartesian<S> {
         self.follow_path(at);
         at.system.canonicalise(&mut self.canonical);
         self.blocked.clear();
+        let held_bytes = self.tables_bytes();
         for position in 0..at.system.thread_count(&self.canonical) {
             let thread = ThreadId(position as u32);
             let mut assumption = true;
             let mut blocked = false;
             let (state, step) = (&self.canonical, &mut self.step);
-            (at.system).for_each_step(state, thread, step, |_, _, step| {
+            let mut next = Some(Choice::FIRST);
+            while let Some(choice) = next {
+                at.system.step(state, thread, choice, step);
+                next = step.next_choice;
                 if let Status::Blocked { assumption: one } = step.status {
                     blocked = true;
                     assumption &= one;
                 }
-            });
+                // A choice can have billions of alternatives. One that is blocked, and not
+                // by an assumption, tells all that there is to know.
+                if blocked && !assumption {
+                    break;
+                }
+                if next.is_some() && at.visitor.interrupted(held_bytes) {
+                    return;
+                }
+            }
             if blocked {
                 let place = at.system.place(&self.canonical, thread);
                 self.blocked.push(BlockedThread {
@@ -241,11 +263,18 @@ impl<S: System> Cartesian<S> {
 
     /// Reports the races between last transitions.
     fn report_races(&mut self, at: &mut Expansion<'_, S>) {
-        for (i, j) in std::mem::take(&mut self.dependent) {
+        let dependent = std::mem::take(&mut self.dependent);
+        for &(i, j) in &dependent {
             if self.last_transitions_race(i, j) {
                 self.report_race(at, i, j);
             }
         }
+        self.dependent = dependent;
+    }
+
+    fn has_race(&self) -> bool {
+        let mut pairs = self.dependent.iter();
+        pairs.any(|&(i, j)| self.last_transitions_race(i, j))
     }
 
     /// Whether the last transitions of two prefixes touch something plain in conflict.
@@ -278,15 +307,21 @@ impl<S: System> Cartesian<S> {
         names.sort_unstable();
         at.system.canonicalise(&mut self.canonical);
         self.pending.clear();
+        let held_bytes = self.tables_bytes();
         for thread in names {
             let (state, step) = (&self.canonical, &mut self.step);
-            (at.system).for_each_step(state, thread, step, |_, _, step| {
+            let mut next = Some(Choice::FIRST);
+            while let Some(choice) = next {
+                at.system.step(state, thread, choice, step);
+                next = step.next_choice;
                 if step.status.makes_its_accesses() {
-                    let accesses = step.footprint.iter();
-                    let pending = accesses.map(|&access| PendingAccess { thread, access });
-                    self.pending.extend(pending);
+                    add_pending(&mut self.pending, thread, step);
                 }
-            });
+                // What was found so far is real.
+                if next.is_some() && at.visitor.interrupted(held_bytes) {
+                    break;
+                }
+            }
         }
         for_each_race(&self.pending, |race| {
             (at.visitor).race(at.system, &self.path, &self.canonical, race);
@@ -313,7 +348,7 @@ impl<S: System> Reduction<S> for Cartesian<S> {
     }
 
     fn preserves(&self) -> PropertySet {
-        PropertySet::ALL
+        PropertySet::SAFETY
     }
 
     fn expand(&mut self, system: &mut S, state: &S::State, visitor: &mut dyn Visitor<S>) -> Effort {
@@ -327,10 +362,20 @@ impl<S: System> Reduction<S> for Cartesian<S> {
             if at.visitor.properties().contains(Property::Race) {
                 self.report_races(&mut at);
             }
+            // All races show in a vector as two last transitions; one is enough to know.
+            self.raced = self.raced || self.has_race();
             self.report_successors(&mut at);
             self.report_infinite(&mut at);
         }
         at.effort
+    }
+
+    fn may_race(&self) -> bool {
+        self.raced
+    }
+
+    fn held_bytes(&self) -> usize {
+        self.tables_bytes()
     }
 
     fn for_another_worker<'w>(&self) -> Option<Box<dyn Reduction<S> + Send + 'w>>

@@ -74,6 +74,11 @@ impl Touches {
         self.all.clear();
     }
 
+    pub(super) fn held_bytes(&self) -> usize {
+        self.all.capacity() * size_of::<Touch>()
+            + self.first.capacity() * (size_of::<(Location, u32)>() + 1)
+    }
+
     /// Whether a transition of a prefix depends on an inner transition of another one.
     pub(super) fn depends_on_inner(&self, prefix: usize, transition: &Footprint) -> bool {
         transition.iter().any(|access| {

@@ -46,6 +46,12 @@ impl Visited {
         self.bytes.clear();
     }
 
+    pub(super) fn held_bytes(&self) -> usize {
+        self.bytes.capacity()
+            + self.all.capacity() * size_of::<State>()
+            + self.first.capacity() * (size_of::<(u64, u32)>() + 1)
+    }
+
     /// Adds a state of a prefix, of which `encode` appends the encoding, and says whether it
     /// was new.
     pub(super) fn add(

@@ -185,6 +185,133 @@ fn an_endless_alternative_is_no_cut() {
     assert!(outcome.is_verified());
 }
 
+/// A thread that makes a few steps, then one of very many choices, then one more step. Counts the
+/// steps that are tried.
+#[derive(Clone, Default)]
+struct Wide {
+    /// How many steps come before the choice.
+    before: u64,
+    /// The alternative that fails, if one does.
+    failing: Option<u64>,
+    tried: u64,
+}
+
+/// How many steps were made, and what was chosen.
+type Chosen = (u64, u64);
+
+impl Wide {
+    /// More than any test could wait for.
+    const ALTERNATIVES: u64 = 1 << 40;
+}
+
+impl System for Wide {
+    type State = Chosen;
+
+    fn initial(&mut self) -> Chosen {
+        (0, 0)
+    }
+    fn thread_count(&self, _: &Chosen) -> usize {
+        1
+    }
+    fn step(&mut self, state: &Chosen, thread: ThreadId, choice: Choice, step: &mut Step<Chosen>) {
+        self.tried += 1;
+        step.footprint.clear();
+        step.next_choice = None;
+        step.after = (state.0 + 1, state.1);
+        step.status = Status::Moved;
+        if self.ended(state, thread) {
+            step.status = Status::Ended;
+        } else if state.0 == self.before {
+            step.after.1 = choice.0;
+            let next = choice.0 + 1;
+            step.next_choice = (next < Self::ALTERNATIVES).then_some(Choice(next));
+            if self.failing == Some(choice.0) {
+                step.status = Status::Failed(Fault {
+                    kind: crate::FaultKind::Assertion,
+                    place: Place(0),
+                    message: "the wrong choice".into(),
+                });
+            }
+        }
+    }
+    fn canonicalise(&mut self, _: &mut Chosen) {}
+    fn encode(&self, state: &Chosen, bytes: &mut Vec<u8>) {
+        bytes.extend(state.0.to_le_bytes());
+        bytes.extend(state.1.to_le_bytes());
+    }
+    fn decode(&self, bytes: &[u8], state: &mut Chosen) {
+        let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap());
+        *state = (word(&bytes[..8]), word(&bytes[8..]));
+    }
+    fn broken_invariant(&mut self, _: &Chosen, _: &mut Footprint) -> Option<Fault> {
+        None
+    }
+    fn failed(&self, _: &Chosen) -> bool {
+        false
+    }
+    fn ended(&self, state: &Chosen, _: ThreadId) -> bool {
+        state.0 > self.before + 1
+    }
+    fn place(&self, _: &Chosen, _: ThreadId) -> Place {
+        Place(0)
+    }
+}
+
+/// Guards against looking at all alternatives of a choice before one that fails is reported, in the
+/// search, in what a macro-step looks at ahead, and in finding the schedule again.
+#[test]
+fn a_failing_alternative_is_reported_at_once() {
+    for mut reduction in crate::reductions::all::<Wide>() {
+        for order in ORDERS {
+            for before in 0..4 {
+                for failing in [0, 1000] {
+                    let mut system = Wide {
+                        before,
+                        failing: Some(failing),
+                        tried: 0,
+                    };
+                    let search = Search::new().order(order).properties(PropertySet::ALL);
+                    let outcome = search.run(&mut system, reduction.as_mut());
+                    let name = reduction.name();
+                    assert_eq!(outcome.verdict(), Verdict::Violated, "{name}");
+                    assert_eq!(outcome.violations[0].schedule.len() as u64, before + 1);
+                    assert!(system.tried < 20_000, "{name}: {} steps", system.tried);
+                }
+            }
+        }
+    }
+}
+
+/// Guards against tables inside an expansion that grow with a choice, and against memory that a
+/// reduction holds and the limit does not see.
+#[test]
+fn reductions_remember_little_of_a_choice_and_count_it() {
+    for before in [0, 2] {
+        for counts_visited in [false, true] {
+            for mut reduction in crate::reductions::all::<Wide>() {
+                if counts_visited {
+                    reduction.count_visited();
+                }
+                let mut system = Wide {
+                    before,
+                    ..Wide::default()
+                };
+                let limit = 2 << 20;
+                let search = Search::new().max_memory(limit);
+                let outcome = search.run(&mut system, reduction.as_mut());
+                let name = reduction.name();
+                assert_eq!(outcome.cut, Some(Limit::Memory), "{name}");
+                let held = reduction.held_bytes() as u64;
+                let all = outcome.statistics.memory_bytes;
+                assert!(held < limit && all >= held, "{name}: {held} of {all}");
+                if !counts_visited {
+                    assert!(held < 1 << 20, "{name}: {held}");
+                }
+            }
+        }
+    }
+}
+
 /// The full search, under the claim that it preserves nothing.
 struct Modest(Full<Counters>);
 

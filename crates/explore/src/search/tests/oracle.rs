@@ -154,6 +154,7 @@ fn agrees_with_the_enumeration_of_all_executions() {
             compare_all(&system, order, &oracle);
             compare_first(&system, order, &oracle);
         }
+        compare_switches_of_reductions(&system, &oracle);
     }
     assert!(compared > 1000, "only {compared} programs were compared");
     assert!((300..compared).contains(&with_violations));
@@ -216,4 +217,46 @@ fn fewest(ways: &BTreeSet<(usize, usize)>) -> (usize, usize) {
         .iter()
         .min_by_key(|(length, switches)| (switches, length));
     *by_switches.unwrap()
+}
+
+/// Guards the promise that a search by switches finds the fewest of all schedules, those included that
+/// the reduction leaves out.
+fn compare_switches_of_reductions(system: &Counters, oracle: &Oracle) {
+    // A spawn of this system has no footprint, so movers cannot be told.
+    let spawns = system.clone().initial().threads.len() == 1;
+    for mut reduction in crate::reductions::all::<Counters>() {
+        if spawns && reduction.protection().is_some() {
+            continue;
+        }
+        let asked = PropertySet::default();
+        let asked = asked.minus(asked.minus(reduction.preserves()));
+        let search = || Search::new().order(Order::FewestSwitches).properties(asked);
+        let first = search().run(&mut system.clone(), reduction.as_mut());
+        let ways = oracle
+            .ways
+            .iter()
+            .filter(|(name, _)| asked.contains(name.0));
+        let fewest_of_all = ways
+            .flat_map(|(_, ways)| ways)
+            .map(|(_, switches)| *switches);
+        let found = first.violations.first().map(|violation| violation.switches);
+        let name = reduction.name();
+        assert_eq!(found, fewest_of_all.min(), "{name}: {system:?}");
+        assert_eq!(first.switches_cut, None);
+
+        let all = search()
+            .collect_all()
+            .run(&mut system.clone(), reduction.as_mut());
+        for violation in first.violations.iter().chain(&all.violations) {
+            check_schedule(system, violation);
+        }
+        for violation in &all.violations {
+            let (_, fewest) = fewest(&oracle.ways[&name_of(system, violation)]);
+            assert_eq!(violation.switches, fewest, "{name}: {system:?}");
+        }
+        assert!(
+            all.violations
+                .is_sorted_by_key(|violation| violation.switches)
+        );
+    }
 }

@@ -79,6 +79,7 @@ fn ending(message: &str, notes: Vec<Note>) -> Ending {
         message: message.to_owned(),
         in_last_step: notes.len() == 1,
         notes,
+        ..Ending::default()
     }
 }
 
@@ -207,12 +208,12 @@ pub(super) fn initial() -> Story {
         steps: Vec::new(),
         ending: Ending {
             message: "invariant violated: x + y <= 2".to_owned(),
-            in_last_step: false,
             notes: vec![Note {
                 thread: None,
                 at: spot(2, 1, "invariant x + y <= 2;"),
                 text: "x is 3, y is 0".to_owned(),
             }],
+            ..Ending::default()
         },
     }
 }
