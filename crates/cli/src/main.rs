@@ -32,7 +32,7 @@ enum Exit {
     Success = 0,
     /// There is a violation (or a file that would be formatted).
     Violation = 1,
-    /// The command line or the program is wrong.
+    /// The command line or the program is wrong, or the output could not be written.
     Error = 2,
     /// The search proves nothing.
     Inconclusive = 3,
@@ -47,10 +47,10 @@ impl From<Exit> for ExitCode {
 }
 
 /// Prints help, or what is wrong with the command line; as JSON too if that was asked for.
-fn usage(error: &clap::Error) -> ExitCode {
-    let _ = error.print();
+fn usage(error: &clap::Error) -> Exit {
+    terminal::note_output(error.print());
     if !error.use_stderr() {
-        return Exit::Success.into();
+        return Exit::Success;
     }
     let words: Vec<_> = std::env::args().collect();
     let json = words.iter().any(|word| word == "--format=json")
@@ -65,21 +65,27 @@ fn usage(error: &clap::Error) -> ExitCode {
         };
         terminal::print(&report.to_json());
     }
-    Exit::Error.into()
+    Exit::Error
 }
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
-        Err(error) => return usage(&error),
+    let exit = match Cli::try_parse() {
+        Ok(cli) => run(&cli.command),
+        Err(error) => usage(&error),
     };
-    let exit = match &cli.command {
+    match terminal::lost_output() {
+        true => Exit::Error.into(),
+        false => exit.into(),
+    }
+}
+
+fn run(command: &Command) -> Exit {
+    match command {
         Command::Check(args) => check::check(args),
         Command::Compare(args) => compare::compare(args),
         Command::Explain(args) => explain::explain(args),
         Command::Run(args) => simulate::simulate(args),
         Command::Replay(args) => replay::replay(args),
         Command::Fmt(args) => format::format(args),
-    };
-    exit.into()
+    }
 }

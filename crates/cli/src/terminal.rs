@@ -1,6 +1,7 @@
 //! Where text goes, and what it may look like.
 
 use std::io::{self, IsTerminal, Write};
+use std::sync::OnceLock;
 
 use raddle_lang::Style;
 use raddle_report::lanes;
@@ -96,10 +97,38 @@ impl Terminal {
     }
 }
 
-/// Writes to standard output. If nobody reads it any more, that is no error of ours.
+/// Why something that was printed has not arrived, the first time that happened.
+static LOST_OUTPUT: OnceLock<io::Error> = OnceLock::new();
+
+/// Writes to standard output. What becomes of it, [`lost_output`] tells at the end.
 pub(crate) fn print(text: &str) {
     let mut out = io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    note_output(out.write_all(text.as_bytes()).and_then(|()| out.flush()));
+}
+
+/// Takes note of an attempt to write to standard output.
+pub(crate) fn note_output(result: io::Result<()>) {
+    if let Err(error) = result {
+        // Only the first counts.
+        let _ = LOST_OUTPUT.set(error);
+    }
+}
+
+/// Whether something that was printed has not arrived, and says so, unless nobody reads
+/// any more: whoever closes a pipe knows that it did.
+///
+/// The exit code of a check is an answer only together with what was printed. If that is lost, the
+/// command has failed, whatever was found.
+pub(crate) fn lost_output() -> bool {
+    let Some(error) = LOST_OUTPUT.get() else {
+        return false;
+    };
+    if error.kind() != io::ErrorKind::BrokenPipe {
+        complain(&format!(
+            "error: cannot write to standard output: {error}\n"
+        ));
+    }
+    true
 }
 
 /// Writes to standard error.
