@@ -253,3 +253,20 @@ fn an_object_passed_to_a_new_thread_is_not_owned() {
     assert!(machine.owns(&made, ThreadId(0), location));
     assert!(!machine.owns(&step.after, ThreadId(0), location));
 }
+
+/// What was looked at to find a discipline broken from the start belongs to no step: the first footprint is as every other.
+#[test]
+fn a_discipline_that_is_broken_from_the_start_leaves_no_trace_in_footprints() {
+    let mut machine = machine(
+        "int x; int* p = null; int buffer; exclusive buffer when (*p == tid);
+         void t() { x = 1; p = &x; } run t()[2];",
+    );
+    let state = machine.initial();
+    let mut footprint = || {
+        let mut step = Step::default();
+        machine.step(&state, ThreadId(0), Choice::FIRST, &mut step);
+        step.footprint
+    };
+    let first = footprint();
+    assert_eq!(first, footprint());
+}

@@ -297,8 +297,11 @@ impl Enforcer {
     /// What is wrong if some predicate does not exclude anybody in this state.
     pub(crate) fn broken_in(&mut self, program: &Program, state: &State) -> Option<String> {
         self.probe.clone_from(state);
-        (0..program.rules.predicates.len())
-            .find_map(|predicate| self.shared_in_probe(program, predicate))
+        let message = (0..program.rules.predicates.len())
+            .find_map(|predicate| self.shared_in_probe(program, predicate));
+        // What was looked at belongs to no step.
+        self.looks.clear();
+        message
     }
 
     /// What is wrong if a predicate gives several threads exclusive access, or has no value.
