@@ -141,6 +141,11 @@ impl Polling {
         self.has_begun
     }
 
+    /// Whether the thread has announced nothing since it last arrived.
+    fn only_delays(&self, announced: &[Announced]) -> bool {
+        self.arrived_at == announced.len()
+    }
+
     /// The thread is about to give back a lock, and has left the data behind it like this.
     pub(crate) fn leaves(&mut self, data: Left) {
         self.behind_lock = data;
@@ -280,7 +285,7 @@ impl State {
     fn poll(&mut self, place: Place, stack: u64) -> bool {
         let thread = &mut self.threads[self.current.index()];
         let polling = &mut thread.polling;
-        if polling.arrived_at == thread.announced.len() {
+        if polling.only_delays(&thread.announced) {
             polling.delays += 1;
             if polling.delays <= MOST_DELAYS {
                 return false;
@@ -355,15 +360,19 @@ impl State {
         self.assume(Assumed::SuspendedLoop.at(place));
     }
 
-    /// Up to where the stack of the current thread is to be compared when it polls, or 0.
+    /// Up to where the stack of the current thread is to be compared when it polls, or 0. Only an arrival needs a fingerprint, not
+    /// each `spin_loop` of a backoff that lets time pass.
     pub(super) fn stack_to_compare(&self) -> usize {
         let scout = self.sites.scout.as_ref();
         let is_followed = scout.is_some_and(|scout| scout.thread == self.current);
-        if is_followed && self.phase == Phase::Running {
-            self.thread(self.current).stack_base
-        } else {
-            0
+        if !is_followed || self.phase != Phase::Running {
+            return 0;
         }
+        let thread = self.thread(self.current);
+        if thread.polling.only_delays(&thread.announced) {
+            return 0;
+        }
+        thread.stack_base
     }
 
     /// The last operation of the current thread, if it touched one location and left it as it was.
