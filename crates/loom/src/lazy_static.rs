@@ -38,6 +38,8 @@ macro_rules! lazy_static {
     };
 }
 
+pub use raddle::thread::AccessError;
+
 #[doc(hidden)]
 pub use raddle::sync::LazyLock;
 

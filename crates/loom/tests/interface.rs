@@ -474,3 +474,16 @@ fn an_unsynchronised_load_after_a_join_is_no_race() {
         assert_eq!(unsafe { number.unsync_load() }, 1);
     });
 }
+
+/// tokio names the error of thread-locals by the module of lazy statics.
+#[test]
+fn the_error_of_a_local_that_is_gone_has_two_names() {
+    loom::thread_local! {
+        static LOCAL: u32 = 1;
+    }
+    loom::model(|| {
+        let found: Result<u32, loom::lazy_static::AccessError> = LOCAL.try_with(|local| *local);
+        let same: Result<u32, loom::thread::AccessError> = found;
+        assert_eq!(same.unwrap(), 1);
+    });
+}
