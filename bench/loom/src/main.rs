@@ -14,7 +14,7 @@ use std::process::ExitCode;
 
 use data::{Crate, Expected};
 use serde::{Deserialize, Serialize};
-use tests::{Outcome, Ran};
+use tests::{Limits, Outcome, Ran};
 
 const USAGE: &str = "usage: raddle-bench-loom [--only CRATE]... [--cap SECONDS] [--beside-loom] [--no-run] [--work FOLDER] [--page FILE]";
 
@@ -149,21 +149,35 @@ fn run(krate: Crate, options: &Options, repository: &Path) -> CrateResult {
             let beside = options
                 .beside_loom
                 .then(|| packages::build(&krate, &options.work, None));
+            if let Some(Err(error)) = &beside {
+                println!("  does not build with loom itself: {error}");
+            }
+            // Several of this command may work in one folder.
+            let output = options.work.join(format!("output-{}", std::process::id()));
+            if let Err(error) = std::fs::create_dir_all(&output) {
+                println!("  {}: {error}", output.display());
+            }
+            let limits = Limits {
+                cap: options.cap,
+                folder: &output,
+            };
             for found in tests::list(&binaries, &krate) {
                 let loom = match &beside {
-                    Some(Ok(beside)) => tests::run_in(beside, &found, &krate, options.cap),
+                    Some(Ok(beside)) => tests::run_in(beside, &found, &krate, &limits),
                     _ => None,
                 };
                 let test = Test {
-                    raddle: tests::run(&found.binary, &found.path, &krate, options.cap),
+                    raddle: tests::run(&found.binary, &found.path, &krate, &limits),
                     loom,
                     name: found.name,
                 };
+                let loom = test.loom.as_ref();
                 println!(
-                    "  {} {}{}",
+                    "  {} {}{}{}",
                     mark(&test, &krate),
                     test.name,
-                    test.raddle.describe()
+                    test.raddle.describe(),
+                    loom.map_or(String::new(), |loom| format!("; loom{}", loom.describe()))
                 );
                 tests.push(test);
             }

@@ -1,7 +1,7 @@
 //! Downloading, copying and building packages.
 
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -32,17 +32,17 @@ pub(crate) fn build(
     let folder = work
         .join(which)
         .join(format!("{}-{}", krate.name, krate.version));
-    if folder.exists() {
-        fs::remove_dir_all(&folder).map_err(|error| error.to_string())?;
-    }
+    let manifest = folder.join("Cargo.toml");
     let is_loom = krate.name == "loom";
     let prepared = if is_loom {
         copy_folder(&source.join("tests"), &folder.join("tests"))
             .and_then(|()| fs::create_dir_all(folder.join("src")))
-            .and_then(|()| fs::write(folder.join("src/lib.rs"), ""))
-            .and_then(|()| fs::write(folder.join("Cargo.toml"), manifest_of_loom_tests(&source)))
+            .and_then(|()| update(&folder.join("src/lib.rs"), ""))
+            .and_then(|()| update(&manifest, manifest_of_loom_tests(&source)))
     } else {
-        copy_folder(&source, &folder).and_then(|()| stand_alone(&folder, krate))
+        copy_folder(&source, &folder)
+            .and_then(|()| stand_alone(&source, krate))
+            .and_then(|text| update(&manifest, text))
     };
     prepared.map_err(|error| format!("{}: {error}", folder.display()))?;
     let mut cargo = Command::new("cargo");
@@ -67,6 +67,9 @@ pub(crate) fn build(
     if krate.debug_assertions {
         cargo.env("CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS", "true");
     }
+    // Not kept in memory: the most memory that was resident here is the least that the system says of the tests.
+    let messages = folder.join("cargo-messages.json");
+    let file = File::create(&messages).map_err(|error| error.to_string())?;
     let output = cargo
         .current_dir(&folder)
         .env("RUSTFLAGS", flags.join(" "))
@@ -76,36 +79,51 @@ pub(crate) fn build(
         .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16")
         .env("CARGO_PROFILE_RELEASE_DEBUG", "0")
         .stdin(Stdio::null())
+        .stdout(file)
         .output()
         .map_err(|error| format!("cargo: {error}"))?;
     if !output.status.success() {
         let errors = String::from_utf8_lossy(&output.stderr);
-        let text = String::from_utf8_lossy(&output.stdout);
-        let first = text.lines().find_map(|line| {
+        let first = lines_of(&messages).find_map(|line| {
             line.contains("\"level\":\"error\"")
-                .then(|| string_after(line, "\"message\":{\"rendered\":\""))?
+                .then(|| string_after(&line, "\"message\":{\"rendered\":\""))?
         });
         return Err(first.unwrap_or_else(|| errors.into_owned()));
     }
-    let text = String::from_utf8_lossy(&output.stdout);
-    let mut binaries = Vec::new();
-    for line in text.lines() {
-        // Fields of cargo's messages, which have no escapes here but in paths of Windows.
-        if let Some(path) = string_after(line, "\"executable\":\"")
-            && line.contains("\"test\":true")
-            && let Some((_, target)) = line.split_once("\"target\":{")
-            && let Some(name) = string_after(target, "\"name\":\"")
-        {
-            binaries.push(Binary {
-                path: path.into(),
-                target: name,
-                folder: folder.clone(),
-            });
-        }
+    if lines_of(&folder.join("Cargo.lock")).any(|line| line == UNUSED) {
+        return Err("it does not use the version of loom that crates.toml says".into());
     }
+    let mut binaries: Vec<_> = lines_of(&messages)
+        .filter_map(|line| binary_of(&line, &folder))
+        .collect();
     binaries.sort_by(|one, two| one.target.cmp(&two.target));
     Ok(binaries)
 }
+
+/// The test program that a message of cargo is about.
+fn binary_of(message: &str, folder: &Path) -> Option<Binary> {
+    // These fields have no escapes but in paths of Windows.
+    let path = string_after(message, "\"executable\":\"")?;
+    let (_, target) = message.split_once("\"target\":{")?;
+    message.contains("\"test\":true").then_some(())?;
+    Some(Binary {
+        path: path.into(),
+        target: string_after(target, "\"name\":\"")?,
+        folder: folder.to_owned(),
+    })
+}
+
+/// The lines of a file, as far as it can be read.
+pub(crate) fn lines_of(path: &Path) -> impl Iterator<Item = String> + use<> {
+    let file = File::open(path).ok().map(BufReader::new);
+    let lines = file.into_iter().flat_map(|file| file.split(b'\n'));
+    lines
+        .map_while(Result::ok)
+        .map(|line| String::from_utf8_lossy(&line).into_owned())
+}
+
+/// What cargo notes if the drop-in for loom has replaced nothing: the tests would run with loom itself.
+const UNUSED: &str = "[[patch.unused]]";
 
 /// The string that begins after `key`.
 fn string_after(line: &str, key: &str) -> Option<String> {
@@ -145,36 +163,41 @@ fn download(krate: &Crate, work: &Path) -> Result<PathBuf, String> {
         .ok_or_else(|| format!("cargo does not say where {end} is"))
 }
 
+/// Copies a folder, but for manifests, which are made anew, and lock files, which may name versions of what is patched.
 fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
         let entry = entry?;
-        let target = to.join(entry.file_name());
+        let name = entry.file_name();
+        let target = to.join(&name);
         if entry.file_type()?.is_dir() {
             copy_folder(&entry.path(), &target)?;
-        } else {
-            fs::write(&target, fs::read(entry.path())?)?;
+        } else if name != "Cargo.toml" && name != "Cargo.lock" {
+            update(&target, fs::read(entry.path())?)?;
         }
     }
     Ok(())
 }
 
-/// Makes a package a workspace of its own.
-fn stand_alone(folder: &Path, krate: &Crate) -> io::Result<()> {
-    let path = folder.join("Cargo.toml");
-    let mut manifest = fs::read_to_string(&path)?;
+/// Writes a file unless that is what it contains: cargo builds again what was written.
+fn update(path: &Path, contents: impl AsRef<[u8]>) -> io::Result<()> {
+    let contents = contents.as_ref();
+    match fs::read(path) {
+        Ok(earlier) if earlier == contents => Ok(()),
+        _ => fs::write(path, contents),
+    }
+}
+
+/// The manifest with which a package is a workspace of its own.
+fn stand_alone(source: &Path, krate: &Crate) -> io::Result<String> {
+    let mut manifest = fs::read_to_string(source.join("Cargo.toml"))?;
     for (from, to) in &krate.replace {
         manifest = manifest.replace(from, to);
     }
     if !manifest.contains("[workspace]") {
         manifest += "\n[workspace]\n";
     }
-    fs::write(path, manifest)?;
-    // It may name versions of what is patched.
-    match fs::remove_file(folder.join("Cargo.lock")) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
+    Ok(manifest)
 }
 
 /// A package for loom's own tests, which depends on loom as others do.
@@ -214,7 +237,7 @@ fn drop_in(krate: &Crate, work: &Path, repository: &Path) -> Result<PathBuf, Str
     });
     let manifest = lines.map(|line| line + "\n").collect::<String>() + "\n[workspace]\n";
     copy_folder(&ours, &copy)
-        .and_then(|()| fs::write(copy.join("Cargo.toml"), manifest))
+        .and_then(|()| update(&copy.join("Cargo.toml"), manifest))
         .map_err(|error| format!("{}: {error}", copy.display()))?;
     Ok(copy)
 }

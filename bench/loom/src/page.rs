@@ -26,44 +26,31 @@ pub(crate) fn text(results: &[CrateResult], options: &Options) -> String {
     let _ = write!(
         text,
         "\n## What comes of it\n\n\
-         *Limit* means not within {} s of CPU time. Executions and CPU seconds are sums over the tests that pass{}.\n\n",
+         *Limit* means not within {} s of CPU time. Executions and CPU seconds are sums over the tests that pass, memory is the most that one \
+         of them had resident.\n\n\
+         | crate | `--cfg` | preemptions | tests | pass | fail | limit | executions | CPU | memory |\n\
+         |---|---|--:|--:|--:|--:|--:|--:|--:|--:|\n",
         options.cap,
-        if options.beside_loom {
-            " with both. They do not count the same: loom also lets atomics read old values"
-        } else {
-            ""
-        }
     );
-    text.push_str("| crate | `--cfg` | preemptions | tests | pass | fail | limit |");
-    text.push_str(if options.beside_loom {
-        " loom: executions | CPU | Raddle: executions | CPU |\n|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n"
-    } else {
-        " executions | CPU |\n|---|---|--:|--:|--:|--:|--:|--:|--:|\n"
-    });
     for result in results {
-        row(&mut text, result, options);
+        row(&mut text, result);
     }
     text.push_str("\n## What does not pass\n\n");
     for result in results {
         exceptions(&mut text, result);
     }
-    text.push('\n');
-    text.push_str(include_str!("../notes.md"));
+    if results.iter().any(has_loom) {
+        beside_loom(&mut text, results);
+    }
     text
 }
 
-fn row(text: &mut String, result: &CrateResult, options: &Options) {
+fn row(text: &mut String, result: &CrateResult) {
     let krate = &result.krate;
-    let loom = krate
-        .loom
-        .as_deref()
-        .map(|version| format!(" (loom {version})"));
     let _ = write!(
         text,
-        "| {} {}{} | {} | {} |",
-        krate.name,
-        krate.version,
-        loom.unwrap_or_default(),
+        "| {} | {} | {} |",
+        name_of(result),
         krate
             .cfg
             .iter()
@@ -73,7 +60,11 @@ fn row(text: &mut String, result: &CrateResult, options: &Options) {
         krate.bound.map_or(String::new(), |bound| bound.to_string()),
     );
     if let Some(error) = &result.broken {
-        let _ = writeln!(text, " {} ||||||", error.lines().next().unwrap_or_default());
+        let _ = writeln!(
+            text,
+            " {} |||||||",
+            error.lines().next().unwrap_or_default()
+        );
         return;
     }
     let count = |outcome| {
@@ -91,25 +82,115 @@ fn row(text: &mut String, result: &CrateResult, options: &Options) {
         count(Outcome::Fails),
         count(Outcome::Limit)
     );
-    let passes = |ran: &Ran| ran.outcome == Outcome::Passes;
-    let both: Vec<&Test> = result
-        .tests
-        .iter()
-        .filter(|test| passes(&test.raddle))
-        .filter(|test| !options.beside_loom || test.loom.as_ref().is_some_and(passes))
-        .collect();
-    if options.beside_loom {
-        sums(text, both.iter().filter_map(|test| test.loom.as_ref()));
-    }
-    sums(text, both.iter().map(|test| &test.raddle));
+    sums(
+        text,
+        result.tests.iter().map(|test| &test.raddle).filter(passes),
+    );
     text.push('\n');
 }
 
+fn name_of(result: &CrateResult) -> String {
+    let krate = &result.krate;
+    let loom = krate.loom.as_deref();
+    let loom = loom.map_or(String::new(), |version| format!(" (loom {version})"));
+    format!("{} {}{loom}", krate.name, krate.version)
+}
+
+fn passes(ran: &&Ran) -> bool {
+    ran.outcome == Outcome::Passes
+}
+
+/// The sum of the executions and of the CPU seconds, and the most memory.
 fn sums<'a>(text: &mut String, ran: impl Iterator<Item = &'a Ran>) {
-    let (executions, cpu) = ran.fold((0, 0.0), |sum, ran| {
-        (sum.0 + ran.executions, sum.1 + ran.cpu)
-    });
-    let _ = write!(text, " {} | {cpu:.2} |", grouped(executions));
+    let (mut executions, mut cpu, mut memory) = (0, 0.0, 0);
+    for ran in ran {
+        executions += ran.executions;
+        cpu += ran.cpu;
+        memory = memory.max(ran.memory);
+    }
+    // Not all of them say how many there were.
+    let executions = match executions {
+        0 => String::new(),
+        executions => grouped(executions),
+    };
+    let _ = write!(
+        text,
+        " {executions} | {cpu:.2} | {:.0} MB |",
+        memory as f64 / 1e6
+    );
+}
+
+fn has_loom(result: &CrateResult) -> bool {
+    result.tests.iter().any(|test| test.loom.is_some())
+}
+
+/// How long a test takes with one of the two, at least, to have a row of its own.
+const WORTH_A_ROW: f64 = 0.1;
+
+/// Both libraries side by side, for crates that were run with loom itself too.
+fn beside_loom(text: &mut String, results: &[CrateResult]) {
+    text.push_str(
+        "\n## Beside loom\n\n\
+         The same tests with loom itself, from the registry, by the same command with `--beside-loom`. Executions, CPU seconds and memory are of the tests \
+         that both finish. Executions do not count the same thing: loom also lets atomics read old values, and Raddle does not.\n\n\
+         | crate | preemptions | both finish | only Raddle | only loom | neither | loom: executions | CPU | memory | Raddle: executions | CPU | memory |\n\
+         |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
+    );
+    for result in results.iter().filter(|result| has_loom(result)) {
+        let both = || {
+            let pairs = result.tests.iter();
+            let pairs = pairs.filter_map(|test| Some((&test.raddle, test.loom.as_ref()?)));
+            pairs.filter(|(raddle, loom)| passes(raddle) && passes(loom))
+        };
+        let count = |raddle: bool, loom: bool| {
+            let wanted = |test: &&Test| {
+                let with_loom = test.loom.as_ref();
+                with_loom.is_some_and(|it| passes(&it) == loom) && passes(&&test.raddle) == raddle
+            };
+            result.tests.iter().filter(wanted).count()
+        };
+        let bound = result.krate.bound;
+        let _ = write!(
+            text,
+            "| {} | {} | {} | {} | {} | {} |",
+            name_of(result),
+            bound.map_or(String::new(), |bound| bound.to_string()),
+            both().count(),
+            count(true, false),
+            count(false, true),
+            count(false, false),
+        );
+        sums(text, both().map(|(_, loom)| loom));
+        sums(text, both().map(|(raddle, _)| raddle));
+        text.push('\n');
+    }
+    let _ = write!(
+        text,
+        "\nThose of them that take one of the two more than {WORTH_A_ROW} s:\n\n\
+         | test | loom: executions | CPU | memory | Raddle: executions | CPU | memory |\n\
+         |---|--:|--:|--:|--:|--:|--:|\n",
+    );
+    for result in results {
+        for test in &result.tests {
+            let Some(loom) = &test.loom else { continue };
+            if test.raddle.cpu.max(loom.cpu) > WORTH_A_ROW {
+                let _ = write!(text, "| {} `{}` |", result.krate.name, test.name);
+                one(text, loom);
+                one(text, &test.raddle);
+                text.push('\n');
+            }
+        }
+    }
+}
+
+fn one(text: &mut String, ran: &Ran) {
+    match ran.outcome {
+        Outcome::Passes => sums(text, std::iter::once(ran)),
+        Outcome::Limit => {
+            let _ = write!(text, " limit | | {:.0} MB |", ran.memory as f64 / 1e6);
+        }
+        Outcome::Fails => text.push_str(" fails | | |"),
+    }
 }
 
 fn grouped(number: u64) -> String {

@@ -1,11 +1,14 @@
 //! Running tests one by one, each in a process of its own.
 
-use std::process::{Command, Stdio};
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
 
 use serde::{Deserialize, Serialize};
 
 use crate::data::Crate;
-use crate::packages::Binary;
+use crate::packages::{Binary, lines_of};
 
 /// What came of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,6 +27,8 @@ pub(crate) struct Ran {
     pub(crate) executions: u64,
     /// CPU seconds.
     pub(crate) cpu: f64,
+    /// The most memory that was resident at a time, in bytes.
+    pub(crate) memory: u64,
     /// What it panicked with first.
     pub(crate) message: Option<String>,
 }
@@ -36,9 +41,12 @@ impl Ran {
         };
         let message = match (&self.outcome, &self.message) {
             (Outcome::Fails, Some(message)) => format!(": {message}"),
-            _ => String::new(),
+            (Outcome::Fails, None) => ": fails".into(),
+            (Outcome::Limit, _) => ": limit".into(),
+            (Outcome::Passes, _) => String::new(),
         };
-        format!(" ({:.2} s{executions}){message}", self.cpu)
+        let memory = self.memory as f64 / 1e6;
+        format!(" ({:.2} s, {memory:.0} MB{executions}){message}", self.cpu)
     }
 }
 
@@ -78,20 +86,83 @@ pub(crate) fn list(binaries: &[Binary], krate: &Crate) -> Vec<InProgram> {
     tests
 }
 
-/// Runs the same test in the program of the same target that was built with loom itself.
-pub(crate) fn run_in(beside: &[Binary], test: &InProgram, krate: &Crate, cap: u32) -> Option<Ran> {
-    let target = &test.binary.target;
-    let other = beside.iter().find(|other| other.target == *target)?;
-    Some(run(other, &test.path, krate, cap))
+/// How tests are run.
+pub(crate) struct Limits<'a> {
+    /// The most CPU seconds of a test.
+    pub(crate) cap: u32,
+    /// Where their output goes.
+    pub(crate) folder: &'a Path,
 }
 
-/// Runs a test with at most `cap` CPU seconds.
-pub(crate) fn run(binary: &Binary, test: &str, krate: &Crate, cap: u32) -> Ran {
+/// Runs the same test in the program of the same target that was built with loom itself.
+pub(crate) fn run_in(
+    beside: &[Binary],
+    test: &InProgram,
+    krate: &Crate,
+    limits: &Limits<'_>,
+) -> Option<Ran> {
+    let target = &test.binary.target;
+    let other = beside.iter().find(|other| other.target == *target)?;
+    Some(run(other, &test.path, krate, limits))
+}
+
+/// Runs a test within the limits.
+pub(crate) fn run(binary: &Binary, test: &str, krate: &Crate, limits: &Limits<'_>) -> Ran {
+    let run = start(binary, test, krate, limits).and_then(|child| Usage::of(&child));
+    let usage = match run {
+        Ok(usage) => usage,
+        Err(error) => {
+            return Ran {
+                outcome: Outcome::Fails,
+                executions: 0,
+                cpu: 0.0,
+                memory: 0,
+                message: Some(format!("it cannot be run: {error}")),
+            };
+        }
+    };
+    let output = || {
+        let lines = |name| lines_of(&limits.folder.join(name));
+        lines(ERRORS).chain(lines(OUTPUT))
+    };
+    let executions = output().filter_map(|line| {
+        let rest = line.split_once("Completed in ")?.1;
+        rest.split(' ').next()?.parse::<u64>().ok()
+    });
+    // `test result: ok. 0 passed` is no test at all.
+    let has_passed = || output().any(|line| line.starts_with("test result: ok. 1 passed"));
+    let outcome = if usage.exit_code == Some(0) && has_passed() {
+        Outcome::Passes
+    } else if usage.exit_code.is_none() && usage.cpu >= f64::from(limits.cap) * NEARLY {
+        Outcome::Limit
+    } else {
+        Outcome::Fails
+    };
+    let mut after_panic = output().skip_while(|line| !line.contains("panicked at"));
+    after_panic.next();
+    let message = after_panic.find(|line| !line.trim().is_empty());
+    Ran {
+        outcome,
+        executions: executions.sum(),
+        cpu: usage.cpu,
+        memory: usage.memory,
+        message,
+    }
+}
+
+/// The part of its limit after which a process that a signal has ended is taken to have reached it: what the system enforces is not quite
+/// what it tells.
+const NEARLY: f64 = 0.8;
+
+const OUTPUT: &str = "stdout";
+const ERRORS: &str = "stderr";
+
+fn start(binary: &Binary, test: &str, krate: &Crate, limits: &Limits<'_>) -> io::Result<Child> {
     let mut command = Command::new("sh");
     // The system ends it, however busy the machine is.
     command
         .args(["-c", "ulimit -t \"$1\"; shift; exec \"$@\"", "sh"])
-        .arg(cap.to_string())
+        .arg(limits.cap.to_string())
         .arg(&binary.path)
         .args([
             "--exact",
@@ -105,59 +176,47 @@ pub(crate) fn run(binary: &Binary, test: &str, krate: &Crate, cap: u32) -> Ran {
         .env("RUST_BACKTRACE", "0")
         .env("NO_COLOR", "1")
         .env("LOOM_MAX_BRANCHES", "100000")
-        .stdin(Stdio::null());
+        .stdin(Stdio::null())
+        .stdout(File::create(limits.folder.join(OUTPUT))?)
+        .stderr(File::create(limits.folder.join(ERRORS))?);
     match krate.bound {
         Some(bound) => command.env("LOOM_MAX_PREEMPTIONS", bound.to_string()),
         None => command.env_remove("LOOM_MAX_PREEMPTIONS"),
     };
-    let before = cpu_of_children();
-    let output = command.output();
-    let cpu = cpu_of_children() - before;
-    let Ok(output) = output else {
-        return Ran {
-            outcome: Outcome::Fails,
-            executions: 0,
-            cpu,
-            message: Some("it can't be started".into()),
-        };
-    };
-    let text = String::from_utf8_lossy(&output.stdout);
-    let errors = String::from_utf8_lossy(&output.stderr);
-    let executions = text.lines().chain(errors.lines()).filter_map(|line| {
-        let rest = line.split_once("Completed in ")?.1;
-        rest.split(' ').next()?.parse::<u64>().ok()
-    });
-    // `test result: ok. 0 passed` is no test at all.
-    let passed = output.status.success() && text.contains("test result: ok. 1 passed");
-    let outcome = if passed {
-        Outcome::Passes
-    } else if output.status.code().is_none() && cpu >= f64::from(cap) - 0.5 {
-        Outcome::Limit
-    } else {
-        Outcome::Fails
-    };
-    let mut lines = errors.lines().chain(text.lines());
-    let message = lines
-        .by_ref()
-        .find(|line| line.contains("panicked at"))
-        .and_then(|_| lines.find(|line| !line.trim().is_empty()))
-        .map(str::to_owned);
-    Ran {
-        outcome,
-        executions: executions.sum(),
-        cpu,
-        message,
-    }
+    command.spawn()
 }
 
-/// The CPU seconds of all processes that were started here and are over.
-fn cpu_of_children() -> f64 {
-    // SAFETY: a structure of numbers, which the system fills.
-    let usage = unsafe {
-        let mut usage: libc::rusage = std::mem::zeroed();
-        libc::getrusage(libc::RUSAGE_CHILDREN, &raw mut usage);
-        usage
-    };
-    let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
-    seconds(usage.ru_utime) + seconds(usage.ru_stime)
+/// What a process took.
+struct Usage {
+    /// Nothing, if a signal has ended it.
+    exit_code: Option<i32>,
+    /// CPU seconds.
+    cpu: f64,
+    /// The most memory that was resident at a time, in bytes.
+    memory: u64,
+}
+
+impl Usage {
+    /// Waits for the end of a process.
+    fn of(child: &Child) -> io::Result<Self> {
+        let pid = libc::pid_t::try_from(child.id()).map_err(io::Error::other)?;
+        let mut status = 0;
+        // SAFETY: a structure of numbers, which the system fills. Nobody else waits for the process.
+        let (waited, usage) = unsafe {
+            let mut usage: libc::rusage = std::mem::zeroed();
+            let waited = libc::wait4(pid, &raw mut status, 0, &raw mut usage);
+            (waited, usage)
+        };
+        if waited != pid {
+            return Err(io::Error::last_os_error());
+        }
+        let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
+        // The system counts in kilobytes, but on macOS.
+        let unit = if cfg!(target_os = "macos") { 1 } else { 1024 };
+        Ok(Self {
+            exit_code: libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status)),
+            cpu: seconds(usage.ru_utime) + seconds(usage.ru_stime),
+            memory: u64::try_from(usage.ru_maxrss).unwrap_or(0) * unit,
+        })
+    }
 }
