@@ -156,6 +156,8 @@ kinds! {
     SpuriousWakeups Model "spurious-wakeups" "spurious wake-ups beyond the limit were not run";
     /// A weak compare-exchange never failed without reason.
     WeakFailures Model "weak-failures" "spurious failures of a weak compare-exchange were not run";
+    /// Memory that was freed was not given out again within an execution.
+    ReusedMemory Model "reused-memory" "memory that was freed was never allocated again within an execution, though a compare-exchange could see it (ABA)";
     /// The program cut executions by `assume`.
     Assume Given "assume" "executions were cut by `assume`";
 }

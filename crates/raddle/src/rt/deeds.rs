@@ -15,7 +15,7 @@
 //! - *Values that may be addresses.* A program may keep pointers in atomics, and what is allocated where is not the same in each
 //!   execution. That is no difference as long as it does the same with them; so two values that are both as large as
 //!   addresses are taken to be the same. Whether a compare-exchange succeeds is compared nevertheless.
-//! - *How a lock is left*, and the version that its value has because of that: see `spin.rs`. It says how threads that
+//! - *How a lock is left*, and the version that its value has because of that: see `polling`. It says how threads that
 //!   poll are run, and not what the program does.
 //!
 //! Not everything can be noticed: what decides only about data that no operation shows, or decides otherwise once in a million
@@ -32,7 +32,7 @@ use super::state::{Made, State};
 use super::thread::Announced;
 
 /// No address is below this.
-const LEAST_ADDRESS: u64 = 1 << 20;
+pub(super) const LEAST_ADDRESS: u64 = 1 << 20;
 
 /// A move, what it gave, and what its thread announced after it.
 #[derive(Clone, Copy, Debug)]

@@ -67,6 +67,9 @@ impl State {
             }
             _ => None,
         };
+        if let Operation::CompareExchange { expected, .. } = operation {
+            self.compare_addresses(expected, effect.result, place);
+        }
         if let Some(at) = stores
             && let Some(earlier) = self.clocks.stored(id, at, place)
         {

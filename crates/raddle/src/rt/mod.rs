@@ -23,6 +23,7 @@ mod overflow;
 mod panics;
 mod polling;
 mod program;
+mod quarantine;
 mod state;
 mod statics;
 mod story;
@@ -32,6 +33,7 @@ mod verdict;
 mod views;
 
 use std::cell::RefCell;
+use std::rc::Rc;
 
 pub(crate) use account::Account;
 pub(crate) use clocks::Kind as CellAccess;
@@ -46,6 +48,7 @@ pub(crate) use objects::{Id, Kind};
 use operation::Operation;
 pub(crate) use polling::poll_at;
 pub use program::Program;
+use quarantine::Quarantine;
 pub(crate) use state::{Misuse, Phase, Settings, State};
 pub(crate) use statics::{Home, home};
 pub(crate) use teardown::Left;
@@ -64,6 +67,8 @@ pub(crate) const fn here() -> Place {
 /// The runtime of one exploration.
 pub(crate) struct Runtime {
     state: RefCell<State>,
+    /// What the code under test has freed in this execution.
+    quarantine: Rc<Quarantine>,
 }
 
 impl Runtime {

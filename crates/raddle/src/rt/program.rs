@@ -83,6 +83,7 @@ impl Program {
     fn in_state(state: State, body: Arc<dyn Fn() + Send + Sync>, pool: Fibers, left: Left) -> Self {
         Self {
             runtime: Box::new(Runtime {
+                quarantine: state.quarantine.clone(),
                 state: RefCell::new(state),
             }),
             fibers: Vec::new(),

@@ -1,5 +1,7 @@
 //! [`State`]: an execution under way.
 
+use std::rc::Rc;
+
 use raddle_schedule::{Access, Location, Step, ThreadId};
 
 use super::account::Account;
@@ -13,6 +15,7 @@ use super::objects::{Channel, Id, Kind, Known, Objects};
 use super::operation::Operation;
 use super::panics::Panic;
 use super::polling::{Sites, Watch};
+use super::quarantine::Quarantine;
 use super::statics::{self, Copies};
 use super::thread::{Announced, Body, Names, Thread};
 use super::views::Views;
@@ -71,6 +74,8 @@ pub(crate) struct State {
     pub(crate) counts: Counts,
     pub(crate) views: Views,
     pub(crate) sites: Sites,
+    /// What the code under test has freed in this execution.
+    pub(super) quarantine: Rc<Quarantine>,
 
     pub(super) deeds: Deeds,
     /// Memory for steps that are made again.
@@ -153,6 +158,7 @@ impl State {
             counts: Counts::default(),
             views: Views::default(),
             sites: Sites::default(),
+            quarantine: Rc::default(),
             deeds: Deeds::new(MANY),
             made_again: Step::default(),
             names: Names::default(),

@@ -89,13 +89,16 @@ impl Program {
         if !self.runtime.state.borrow().is_over() {
             self.run_on();
         }
-        self.tear_down()
+        let dropped = self.tear_down();
+        self.runtime.quarantine.release();
+        dropped
     }
 
     /// The same without running any code.
     pub(super) fn abandon(&mut self) {
         if !std::mem::replace(&mut self.finished, true) {
             self.leave_behind();
+            self.runtime.quarantine.release();
         }
     }
 

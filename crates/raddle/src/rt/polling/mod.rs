@@ -300,6 +300,10 @@ impl State {
         }
         polling.arrived_at = thread.announced.len();
         polling.delays = 0;
+        if self.sites.follows(self.current) {
+            // Memory that an iteration allocates and frees would otherwise be elsewhere each time, and the stack would not repeat.
+            self.quarantine.open();
+        }
         if self.phase == Phase::Running {
             self.arrive(place, stack);
         }

@@ -46,6 +46,11 @@ impl Sites {
         self.scout.is_some()
     }
 
+    /// Whether a scout is under way that is to follow this thread.
+    pub(super) fn follows(&self, thread: ThreadId) -> bool {
+        self.scout.is_some_and(|scout| scout.thread == thread)
+    }
+
     pub(super) fn number(&mut self, thread: ThreadId, place: Place, last: Option<Place>) -> usize {
         let new = self.sites.len();
         let number = *self
