@@ -367,7 +367,11 @@ impl<'a> Run<'a> {
             };
             let mut all = all.into_inner().unwrap_or_else(PoisonError::into_inner);
             all.settle();
-            if let (None, Some(knowledge)) = (&all.failure, all.learned) {
+            // Executions that were given up may have shown something too.
+            let mut learns = || self.program.learned().then(|| self.program.knowledge());
+            if all.failure.is_none()
+                && let Some(knowledge) = all.learned.or_else(&mut learns)
+            {
                 // What steps there are was not known before: what was done so far counts for nothing.
                 self.program.know(knowledge);
                 continue;

@@ -126,7 +126,7 @@ fn a_polling_loop_may_allocate() {
         let other = flag.clone();
         let child = thread::spawn(move || other.store(1, SeqCst));
         loop {
-            let seen = vec![flag.load(SeqCst); 3];
+            let seen = Box::new([flag.load(SeqCst); 3]);
             if seen[2] == 1 {
                 break;
             }

@@ -5,7 +5,7 @@ mod common;
 use common::{all, all_with};
 use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use raddle::sync::{Barrier, Condvar, LazyLock, Mutex, Once, OnceLock, RwLock};
-use raddle::{Options, thread};
+use raddle::{Checker, Options, thread};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -327,4 +327,105 @@ fn statics_are_new_in_each_execution() {
         .flat_map(|order| [(0, order.clone()), (1, order.clone())]);
     assert_eq!(all.outcomes, expected.collect());
     assert!(all.failures.is_empty(), "{:?}", all.messages);
+}
+
+/// `threads` threads meet at a barrier so many times, and say whether they came last.
+fn meet(threads: usize, size: usize, times: usize, asks: bool) -> raddle::Report {
+    Checker::new().explorer("optimal").check(move || {
+        let barrier = Arc::new(Barrier::new(size));
+        let children: Vec<_> = (0..threads)
+            .map(|_| {
+                let barrier = barrier.clone();
+                thread::spawn(move || {
+                    let mut led = 0;
+                    for _ in 0..times {
+                        let waited = barrier.wait();
+                        led += usize::from(asks && waited.is_leader());
+                    }
+                    led
+                })
+            })
+            .collect();
+        let led: usize = children
+            .into_iter()
+            .map(|child| child.join().unwrap())
+            .sum();
+        assert_eq!(led, if asks { times * threads / size } else { 0 });
+    })
+}
+
+#[test]
+fn the_order_of_arrivals_at_a_barrier_is_no_difference() {
+    for (threads, times) in [(2, 1), (4, 1), (8, 1), (12, 1), (3, 2), (3, 4)] {
+        let report = meet(threads, threads, times, false);
+        assert!(report.complete);
+        assert_eq!(report.executions, 1, "{threads} threads, {times} times");
+    }
+}
+
+#[test]
+fn the_order_of_arrivals_matters_where_it_can_be_seen() {
+    assert_eq!(meet(3, 3, 1, true).executions, 6);
+    assert_eq!(meet(2, 2, 2, true).executions, 4);
+    // More threads than it is for: who meets whom.
+    assert!(meet(4, 2, 1, false).executions > 1);
+    assert!(meet(4, 2, 1, true).complete);
+}
+
+/// A barrier for two, used by three, is left by those that meet; the third one waits for ever.
+#[test]
+fn a_barrier_for_two_keeps_the_third() {
+    let failed = Checker::new().run(|| {
+        let barrier = Arc::new(Barrier::new(2));
+        let children: Vec<_> = (0..3)
+            .map(|_| {
+                let barrier = barrier.clone();
+                thread::spawn(move || {
+                    barrier.wait();
+                })
+            })
+            .collect();
+        for child in children {
+            child.join().unwrap();
+        }
+    });
+    let failure = failed.expect_err("one of them waits for ever").failure;
+    assert!(failure.message.contains("deadlock"), "{failure:?}");
+    assert!(
+        failure
+            .remarks
+            .iter()
+            .any(|remark| remark.text.contains("waits for others at barrier 1")),
+        "{failure:?}"
+    );
+}
+
+struct Shared {
+    barrier: Barrier,
+    cell: raddle::cell::UnsafeCell<u32>,
+}
+
+// SAFETY: only those use the cell who have met at the barrier, or are about to.
+unsafe impl Sync for Shared {}
+
+/// Waiting at a barrier orders what was done before with what comes after.
+#[test]
+fn a_barrier_synchronises() {
+    let report = Checker::new().check(|| {
+        let shared = Arc::new(Shared {
+            barrier: Barrier::new(2),
+            cell: raddle::cell::UnsafeCell::new(0),
+        });
+        let other = shared.clone();
+        let child = thread::spawn(move || {
+            // SAFETY: nobody else uses it before the barrier.
+            other.cell.with_mut(|value| unsafe { *value = 1 });
+            other.barrier.wait();
+        });
+        shared.barrier.wait();
+        // SAFETY: nobody else uses it after the barrier.
+        assert_eq!(shared.cell.with(|value| unsafe { *value }), 1);
+        child.join().unwrap();
+    });
+    assert!(report.complete);
 }

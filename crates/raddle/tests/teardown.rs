@@ -442,3 +442,37 @@ fn destructors_of_random_programs_never_see_what_is_half_done() {
     println!("{complete} programs are right, {failed} fail");
     assert!(complete > programs / 4 && failed > 0);
 }
+
+struct Counts(Arc<AtomicU32>);
+
+impl Drop for Counts {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, SeqCst);
+    }
+}
+
+/// That dropping a reference is a step is learned from the destructor that makes an operation. Here, the first execution that comes to the
+/// destructor is an infeasible one that is run on: nobody unparks the thread, and it was chosen not to time out. What is learned there must
+/// wait until the exploration begins again; the executions after it were not those that the explorer knew, and failed as not determined.
+#[test]
+fn what_is_learned_while_an_execution_is_run_on_waits() {
+    for explorer in ["optimal", "dfs", "iterative", "algorithm2"] {
+        for workers in [1, 2] {
+            let report = Checker::new()
+                .explorer(explorer)
+                .workers(workers)
+                .check(|| {
+                    let count = Arc::new(AtomicU32::new(0));
+                    let counts = Arc::new(Counts(count.clone()));
+                    drop(counts.clone());
+                    let child = thread::spawn(move || {
+                        thread::park_timeout(Duration::from_millis(1));
+                        drop(counts);
+                    });
+                    child.join().unwrap();
+                    assert_eq!(count.load(SeqCst), 1);
+                });
+            assert_eq!(report.executions, 1, "{explorer}: {report:?}");
+        }
+    }
+}

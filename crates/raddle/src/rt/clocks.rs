@@ -339,6 +339,8 @@ impl Clocks {
                 self.acquire(id, barrier);
                 self.release(id, barrier);
             }
+            Operation::Gather { gathering, .. } => self.release(id, gathering),
+            Operation::Pass { gathering, .. } => self.acquire(id, gathering),
             Operation::Park { token } => self.acquire(id, token),
             Operation::Unpark { token } => self.release(id, token),
             Operation::OnceBegin { once, .. } | Operation::OnceWait { once, .. } => {

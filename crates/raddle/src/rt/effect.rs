@@ -61,6 +61,9 @@ pub(crate) fn enabled(operation: &Operation, values: &impl Values) -> bool {
         Operation::ReadLock { lock } => values.value(lock) & rw::WRITER == 0,
         Operation::WriteLock { lock } => values.value(lock) & (rw::WRITER | rw::READERS) == 0,
         Operation::Park { token } => values.value(token) != 0,
+        Operation::Pass {
+            gathering, size, ..
+        } => values.value(gathering) >= u64::from(size),
         Operation::Stop => false,
         Operation::OnceBegin { .. }
         | Operation::OnceWait { .. }
@@ -283,6 +286,21 @@ pub(crate) fn effect(
                 if last { 0 } else { arrived + 1 },
             );
             Effect::gives(u64::from(last))
+        }
+
+        Operation::Gather {
+            gathering, size, ..
+        } => {
+            let before = values.value(gathering);
+            access(gathering, Mode::Shared, before, before + 1);
+            Effect::gives(u64::from(before + 1 >= u64::from(size)))
+        }
+        Operation::Pass {
+            gathering, size, ..
+        } => {
+            let arrived = values.value(gathering);
+            access(gathering, Mode::Read, arrived, arrived);
+            Effect::DONE.when(arrived >= u64::from(size))
         }
 
         Operation::Park { token } => {

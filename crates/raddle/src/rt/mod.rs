@@ -6,6 +6,7 @@
 //! stops at its next operation.
 
 mod account;
+mod barriers;
 mod clocks;
 mod counts;
 mod deeds;

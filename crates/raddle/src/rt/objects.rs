@@ -73,6 +73,7 @@ pub(crate) enum Kind {
     RwLock,
     Condvar,
     Barrier,
+    Gathering,
     Once,
     Channel,
     Message,
@@ -87,7 +88,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    const ALL: usize = 16;
+    const ALL: usize = 17;
 
     /// What to call such an object.
     pub(crate) fn word(self) -> &'static str {
@@ -104,6 +105,7 @@ impl Kind {
             Self::RwLock => "rwlock",
             Self::Condvar => "condvar",
             Self::Barrier => "barrier",
+            Self::Gathering => "gathering",
             Self::Once => "once",
             Self::Channel => "channel",
             Self::Message => "message",

@@ -123,9 +123,21 @@ pub(crate) enum Operation {
         condvar: Location,
     },
 
-    /// Arrives at a barrier for this many threads.
+    /// Arrives at a barrier for this many threads, where it matters who comes last.
     Arrive {
         barrier: Location,
+        size: u32,
+    },
+    /// Joins those that gather at a barrier, where it does not matter: see `barriers.rs`.
+    Gather {
+        barrier: Location,
+        gathering: Location,
+        size: u32,
+    },
+    /// Waits until all have come.
+    Pass {
+        barrier: Location,
+        gathering: Location,
         size: u32,
     },
 
@@ -332,7 +344,8 @@ impl Operation {
             Self::Wait { .. } => "waits on",
             Self::NotifyOne { .. } => "notifies one of",
             Self::NotifyAll { .. } => "notifies all of",
-            Self::Arrive { .. } => "arrives at",
+            Self::Arrive { .. } | Self::Gather { .. } => "arrives at",
+            Self::Pass { .. } => "passes",
             Self::Park { .. } => "parks",
             Self::Unpark { .. } => "unparks",
             Self::OnceBegin { .. } => "calls once",

@@ -12,7 +12,7 @@ use raddle_schedule::{Cut, Diverged, Execution, Move, Status, Step, ThreadId, Tr
 use super::account::Account;
 use super::failure::Failure;
 use super::fiber::{Fiber, Fibers, replace_current};
-use super::knowledge::Knowledge;
+use super::knowledge::{Knowledge, Lessons};
 use super::operation::Operation;
 use super::panics::install_hook;
 use super::state::{Phase, State};
@@ -31,7 +31,10 @@ pub struct Program {
     pub(super) fibers: Vec<Option<Fiber>>,
     pub(super) pool: Fibers,
     body: Arc<dyn Fn() + Send + Sync>,
-    /// Whether something was learned since this execution began.
+    /// What all executions of this exploration know.
+    known: Knowledge,
+    lessons: Lessons,
+    /// Whether that is more than the execution before knew.
     wiser: bool,
     pub(super) finished: bool,
     pub(super) left: Left,
@@ -42,6 +45,7 @@ pub(crate) struct Twin {
     body: Arc<dyn Fn() + Send + Sync>,
     options: Options,
     knowledge: Knowledge,
+    lessons: Lessons,
     left: Left,
 }
 
@@ -49,9 +53,8 @@ impl Twin {
     pub(crate) fn program(&self) -> Program {
         let mut program = Program::new(self.body.clone(), &self.options);
         program.left = self.left.clone();
-        let mut state = program.runtime.state.borrow_mut();
-        state.know(self.knowledge.clone());
-        drop(state);
+        program.lessons = self.lessons.clone();
+        program.know(self.knowledge.clone());
         program
     }
 }
@@ -81,6 +84,7 @@ impl Program {
     }
 
     fn in_state(state: State, body: Arc<dyn Fn() + Send + Sync>, pool: Fibers, left: Left) -> Self {
+        let known = state.knowledge();
         Self {
             runtime: Box::new(Runtime {
                 quarantine: state.quarantine.clone(),
@@ -89,6 +93,8 @@ impl Program {
             fibers: Vec::new(),
             pool,
             body,
+            known,
+            lessons: Lessons::default(),
             wiser: false,
             finished: true,
             left,
@@ -105,10 +111,22 @@ impl Program {
         self.runtime.state.borrow().knowledge()
     }
 
-    /// Learns what another worker, or this program itself, has learned.
+    /// From now on, executions know what another worker, or this program itself, has learned.
     pub(crate) fn know(&mut self, knowledge: Knowledge) {
         self.wiser = true;
-        self.runtime.state.borrow_mut().know(knowledge);
+        self.known = knowledge.clone();
+        let mut state = self.runtime.state.borrow_mut();
+        state.know(knowledge);
+        state.learned = false;
+    }
+
+    /// Keeps what the execution has learned for the time when the exploration begins again, and goes on without.
+    fn keep_lesson(&mut self) {
+        let mut state = self.runtime.state.borrow_mut();
+        if state.learned {
+            self.lessons.add(|| state.knowledge());
+            state.unlearn(&self.known);
+        }
     }
 
     /// The same program, which knows what this one has learned, for another worker.
@@ -117,6 +135,7 @@ impl Program {
             body: self.body.clone(),
             options: options.clone(),
             knowledge: self.knowledge(),
+            lessons: self.lessons.clone(),
             left: self.left.clone(),
         }
     }
@@ -170,14 +189,18 @@ impl Program {
         state.failure.is_none() && state.is_cut_at().is_none() && (state.impossible || waits)
     }
 
-    /// Whether something was learned since the last call that the executions so far should
-    /// have known: the exploration has to begin again. To find out, the closure may be run some more times.
+    /// Whether something was learned since the last call, by this program or one of its twins, that the executions so far should
+    /// have known: the exploration has to begin again. This program then knows it. To find out, the closure may be run some more times.
     pub fn learned(&mut self) -> bool {
         self.send_scouts();
-        let mut state = self.runtime.state.borrow_mut();
-        let learned = std::mem::take(&mut state.learned);
-        self.wiser |= learned;
-        learned
+        self.keep_lesson();
+        match self.lessons.take() {
+            Some(knowledge) => {
+                self.know(knowledge);
+                true
+            }
+            None => false,
+        }
     }
 
     /// Says where the check stands.
@@ -315,8 +338,9 @@ impl Program {
 impl Execution for Program {
     fn restart(&mut self) {
         self.end();
-        // If something was learned, it may well do something else.
-        let follows = !std::mem::take(&mut self.wiser) && !self.runtime.state.borrow().learned;
+        self.keep_lesson();
+        // If it knows more, it may well do something else.
+        let follows = !std::mem::take(&mut self.wiser);
         self.finished = false;
         let generation = GENERATIONS.fetch_add(1, Ordering::Relaxed);
         let mut state = self.runtime.state.borrow_mut();
@@ -404,6 +428,7 @@ impl Drop for Program {
         } else {
             self.end();
         }
+        self.keep_lesson();
     }
 }
 

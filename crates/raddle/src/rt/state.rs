@@ -5,6 +5,7 @@ use std::rc::Rc;
 use raddle_schedule::{Access, Location, Step, ThreadId};
 
 use super::account::Account;
+use super::barriers::Barriers;
 use super::clocks::{self, Clocks, Need};
 use super::counts::Counts;
 use super::deeds::Deeds;
@@ -73,6 +74,7 @@ pub(crate) struct State {
     pub(crate) clocks: Clocks,
     pub(crate) counts: Counts,
     pub(crate) views: Views,
+    pub(super) barriers: Barriers,
     pub(crate) sites: Sites,
     /// What the code under test has freed in this execution.
     pub(super) quarantine: Rc<Quarantine>,
@@ -157,6 +159,7 @@ impl State {
             clocks: Clocks::default(),
             counts: Counts::default(),
             views: Views::default(),
+            barriers: Barriers::default(),
             sites: Sites::default(),
             quarantine: Rc::default(),
             deeds: Deeds::new(MANY),
@@ -201,6 +204,7 @@ impl State {
         self.clocks.begin();
         self.counts.begin();
         self.views = Views::default();
+        self.barriers.begin();
         self.sites.begin();
         self.prepare(ThreadId::MAIN);
         self.start(ThreadId::MAIN, self.origin, None);

@@ -151,7 +151,9 @@ impl State {
             Operation::Wait { condvar, .. }
             | Operation::NotifyOne { condvar }
             | Operation::NotifyAll { condvar } => format!("{verb} {}", name(condvar)),
-            Operation::Arrive { barrier, .. } => format!("{verb} {}", name(barrier)),
+            Operation::Arrive { barrier, .. }
+            | Operation::Gather { barrier, .. }
+            | Operation::Pass { barrier, .. } => format!("{verb} {}", name(barrier)),
             Operation::OnceBegin { once, .. }
             | Operation::OnceFinish { once, .. }
             | Operation::OnceWait { once, .. } => format!("{verb} {}", name(once)),
@@ -230,6 +232,9 @@ impl State {
                 Kind::Barrier => format!("waits for others at {}", self.objects.name(bed)),
                 _ => format!("waits for a notification of {}", self.objects.name(bed)),
             };
+        }
+        if let Operation::Pass { barrier, .. } = *operation {
+            return format!("waits for others at {}", self.objects.name(barrier));
         }
         if let Some(lock) = operation.locks() {
             let mut text = format!("waits for {}", self.objects.name(lock));

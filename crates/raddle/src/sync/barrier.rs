@@ -29,14 +29,24 @@ unsafe impl Home for Barrier {
 }
 
 /// What a thread gets that has waited: as `std::sync::BarrierWaitResult`.
-#[derive(Debug)]
 pub struct BarrierWaitResult(bool);
 
 impl BarrierWaitResult {
     /// Whether it was the last one to come.
     #[must_use]
     pub fn is_leader(&self) -> bool {
+        if rt::try_current().is_some() {
+            rt::with(rt::State::order_of_arrivals_matters);
+        }
         self.0
+    }
+}
+
+impl fmt::Debug for BarrierWaitResult {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BarrierWaitResult")
+            .field("is_leader", &self.is_leader())
+            .finish()
     }
 }
 
@@ -55,13 +65,28 @@ impl Barrier {
     #[track_caller]
     pub fn wait(&self) -> BarrierWaitResult {
         let this = home(self);
-        // A thread that was woken made another step since, and that gives nothing.
+        let size = this.size;
+        let mut passes = Operation::Resume;
         let last = rt::perform(|state| {
-            Ok(Operation::Arrive {
-                barrier: state.locate(&this.id, Kind::Barrier, || 0)?,
-                size: this.size,
+            let barrier = state.locate(&this.id, Kind::Barrier, || 0)?;
+            let Some(gathering) = state.come_to_barrier(barrier, size) else {
+                return Ok(Operation::Arrive { barrier, size });
+            };
+            passes = Operation::Pass {
+                barrier,
+                gathering,
+                size,
+            };
+            Ok(Operation::Gather {
+                barrier,
+                gathering,
+                size,
             })
         });
+        // Whoever has waited because the order of arrivals matters has made its second step already, and that gives nothing.
+        if last == 1 || passes != Operation::Resume {
+            rt::perform(|_| Ok(passes));
+        }
         BarrierWaitResult(last == 1)
     }
 }

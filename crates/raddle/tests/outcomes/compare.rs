@@ -46,7 +46,8 @@ fn options(program: &Program) -> Options {
     options.spurious_wakeups = program.spurious;
     options.weak_failures = program.weak;
     options.leaks = false;
-    options.spin_limit = 6;
+    // More than the polls of a thread can look in vain, one after the other.
+    options.spin_limit = 24;
     options
 }
 

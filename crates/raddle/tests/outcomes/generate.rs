@@ -157,7 +157,11 @@ fn step(rng: &mut Rng, theme: Theme, thread: usize, count: usize, ops: &mut Vec<
             5 | 6 => ops.push(Op::NotifyOne(n)),
             _ => ops.push(Op::NotifyAll(n)),
         },
-        Theme::Barrier => ops.push(Op::Barrier(n)),
+        // If nobody asks who leads, the order of arrivals does not matter.
+        Theme::Barrier => ops.push(match rng.below(8) {
+            0 => Op::Barrier(n),
+            _ => Op::Meet(n),
+        }),
         Theme::Once => ops.push(match rng.below(6) {
             0 | 1 => Op::GetOrInit(n, v),
             2 => Op::SetOnce(n, v),

@@ -375,6 +375,16 @@ impl Mover<'_> {
                     None => self.stay(|state| state.threads[me].sleep = Sleep::Barrier(b)),
                 },
             },
+            Op::Meet(b) => match self.thread().sleep {
+                Sleep::Released => self.go(|state| state.threads[me].sleep = Sleep::Awake),
+                Sleep::Barrier(_) => {}
+                _ => match self.sleepers(Sleep::Barrier(b)).first() {
+                    Some(&other) => {
+                        self.go(|state| state.threads[other].sleep = Sleep::Released);
+                    }
+                    None => self.stay(|state| state.threads[me].sleep = Sleep::Barrier(b)),
+                },
+            },
             Op::GetOrInit(..) | Op::SetOnce(..) | Op::GetOnce(..) | Op::WaitOnce(..) => {
                 self.once(op);
             }

@@ -46,6 +46,8 @@ pub(crate) enum Op {
 
     /// All barriers are for two.
     Barrier(usize),
+    /// The same, without asking who leads.
+    Meet(usize),
 
     GetOrInit(usize, i64),
     SetOnce(usize, i64),

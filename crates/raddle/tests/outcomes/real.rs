@@ -341,6 +341,9 @@ impl<'a> Runner<'a> {
             Op::NotifyOne(c) => world.conditions[c].notify_one(),
             Op::NotifyAll(c) => world.conditions[c].notify_all(),
             Op::Barrier(b) => self.get(i64::from(world.barriers[b].wait().is_leader())),
+            Op::Meet(b) => {
+                world.barriers[b].wait();
+            }
             Op::GetOrInit(o, value) => {
                 let value = world.onces[o].get_or_init(|| {
                     self.get(world.variables[MAKES].fetch_add(1, SeqCst));
