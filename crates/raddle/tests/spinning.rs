@@ -818,3 +818,23 @@ fn a_loop_that_counts_to_three_and_begins_again() {
     });
     assert_eq!(all.outcomes, [0, 1, 2].into());
 }
+
+/// What takes very many iterations to repeat on the stack, as the address of a buffer that grows does, is no reason to run all of them: the
+/// loop would have a hundred executions.
+#[test]
+fn a_stack_that_repeats_late_does_not_count() {
+    let report = raddle::Checker::new().check(|| {
+        let flag = Arc::new(AtomicBool::new(false));
+        let flag2 = flag.clone();
+        let child = thread::spawn(move || flag2.store(true, SeqCst));
+        let mut count = 0;
+        while !flag.load(SeqCst) {
+            count = std::hint::black_box(100.min(count + 1));
+            hint::spin_loop();
+        }
+        child.join().unwrap();
+        assert!(count <= 100);
+    });
+    assert!(report.executions <= 4, "{}", report.executions);
+    assert!(!report.complete, "the loop is assumed to do the same");
+}

@@ -9,6 +9,9 @@ use super::iterations::{Iterations, Repetition};
 use crate::rt::operation::{Operation, Reason};
 use crate::rt::program::Program;
 
+/// After how many iterations a stack has to repeat for its contents to count as local state.
+const LONGEST_ON_STACK: usize = 64;
+
 /// A thread was suspended at a site of which too little is known.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wanted {
@@ -65,9 +68,11 @@ impl Scout {
         if count >= limit || iterations.count(site) >= limit {
             self.is_over = true;
             let iterations = iterations.since(self.site);
-            // If the stack does not repeat, what it contains does not matter, or the loop counts without end.
-            self.repeats =
-                Repetition::with_stack(iterations).or_else(|| Repetition::of(iterations));
+            // If the stack does not repeat, or only after very many iterations, what it contains does not matter (the address of a buffer
+            // that grows, say), or the loop counts without end.
+            self.repeats = Repetition::with_stack(iterations)
+                .filter(|found| found.transient + found.period <= LONGEST_ON_STACK)
+                .or_else(|| Repetition::of(iterations));
             self.single = self
                 .repeats
                 .is_some_and(|found| found.is_single(iterations));

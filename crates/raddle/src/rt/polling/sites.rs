@@ -25,6 +25,12 @@ pub(super) struct Site {
     scouts: u32,
 }
 
+impl Site {
+    fn is_at(&self, place: Place) -> bool {
+        spot(self.place) == spot(place)
+    }
+}
+
 /// All sites: by the thread, the place, and the place of the operation before.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sites {
@@ -58,15 +64,24 @@ impl Sites {
             .entry((thread, spot(place), last.map(spot)))
             .or_insert(new);
         if number == new {
+            let allowance = self.allowance_at(place);
             self.sites.push(Site {
                 place,
-                allowance: 0,
+                allowance,
                 single: None,
                 is_known: false,
                 scouts: 0,
             });
         }
         number
+    }
+
+    /// The highest allowance of the sites at a place. The loops of several threads there are mostly the same code, and so is a loop that
+    /// comes to the place by several ways. Each of them would find out about itself, late, and have the exploration begin again. More than a site
+    /// needs is never wrong: its threads are suspended later.
+    fn allowance_at(&self, place: Place) -> u32 {
+        let same = self.sites.iter().filter(|site| site.is_at(place));
+        same.map(|site| site.allowance).max().unwrap_or(0)
     }
 
     pub(super) fn site(&self, number: usize) -> &Site {
@@ -91,11 +106,19 @@ impl Sites {
 
     /// Threads make at least this many undisturbed iterations at a site. Returns whether that is new.
     pub(super) fn raise(&mut self, site: usize, count: u32) -> bool {
-        let allowance = &mut self.sites[site].allowance;
-        let is_new = count > *allowance;
+        let Site {
+            allowance, place, ..
+        } = self.sites[site];
+        let is_new = count > allowance;
         if is_new {
             // A loop that turns out to need more each time is not to be found out about step by step.
-            *allowance = count.max(allowance.saturating_mul(2));
+            let raised = count.max(allowance.saturating_mul(2));
+            self.sites[site].allowance = raised;
+            for other in &mut self.sites {
+                if other.is_at(place) && other.single != Some(true) {
+                    other.allowance = other.allowance.max(raised);
+                }
+            }
         }
         is_new
     }
@@ -109,5 +132,29 @@ impl Sites {
         site.scouts += u32::from(!is_new);
         site.is_known |= site.scouts >= MOST_SCOUTS;
         is_new
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::Location;
+
+    use super::*;
+
+    /// Without this, each thread that runs the same loop would have the exploration begin again.
+    #[test]
+    fn sites_at_one_place_have_one_allowance() {
+        let (place, elsewhere) = (Location::caller(), crate::rt::here());
+        let mut sites = Sites::default();
+        let first = sites.number(ThreadId(0), place, None);
+        let known = sites.number(ThreadId(1), place, None);
+        let single = sites.number(ThreadId(2), place, None);
+        let other = sites.number(ThreadId(0), elsewhere, None);
+        sites.sites[single].single = Some(true);
+        assert!(sites.raise(first, 3));
+        assert!(!sites.raise(known, 3));
+        let new = sites.number(ThreadId(3), place, Some(elsewhere));
+        let allowances = [first, known, single, other, new].map(|site| sites.site(site).allowance);
+        assert_eq!(allowances, [3, 3, 0, 0, 3]);
     }
 }
