@@ -161,10 +161,18 @@ fn run(krate: Crate, options: &Options, repository: &Path) -> CrateResult {
                 cap: options.cap,
                 folder: &output,
             };
+            // What loom took in an earlier run is still so.
+            let earlier = known::recall(&krate, options);
+            let earlier = earlier.map_or(Vec::new(), |earlier| earlier.tests);
             for found in tests::list(&binaries, &krate) {
                 let loom = match &beside {
                     Some(Ok(beside)) => tests::run_in(beside, &found, &krate, &limits),
-                    _ => None,
+                    Some(Err(_)) => None,
+                    None => {
+                        let mut earlier = earlier.iter();
+                        let same = earlier.find(|test| test.name == found.name);
+                        same.and_then(|test| test.loom.clone())
+                    }
                 };
                 let test = Test {
                     raddle: tests::run(&found.binary, &found.path, &krate, &limits),
@@ -182,6 +190,10 @@ fn run(krate: Crate, options: &Options, repository: &Path) -> CrateResult {
                 tests.push(test);
             }
         }
+    }
+    if broken.is_none() && tests.is_empty() {
+        println!("  ! it has no tests");
+        broken = Some("it has no tests".into());
     }
     // A test that is expected to do something, and is not there, is a finding too.
     for name in krate.expected.keys() {
