@@ -10,6 +10,7 @@ use raddle_explore::Order;
 use raddle_explore::interior::Completion;
 use raddle_explore::reductions::cartesian::CycleTest;
 use raddle_machine::Granularity;
+use raddle_schedule::explorers::{Entry, by_name};
 
 pub(crate) use values::{PropertyArg, goals_wanted, properties};
 use values::{count, depth, duration, property, size, workers};
@@ -486,9 +487,9 @@ impl ExploreArg {
         }
     }
 
-    /// Whether it runs what comes, again and again.
-    pub(crate) fn is_random(self) -> bool {
-        matches!(self, Self::Random | Self::Pct)
+    /// What the registry says about it.
+    pub(crate) fn entry(self) -> &'static Entry {
+        by_name(self.name()).expect("every explorer that can be named is in the registry")
     }
 }
 
@@ -505,6 +506,18 @@ pub(crate) enum SelfLoops {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The command names exactly the explorers of the registry.
+    #[test]
+    fn explorers_are_those_of_the_registry() {
+        let named = ExploreArg::value_variants().iter();
+        let mut named: Vec<_> = named.map(|how| how.entry().name).collect();
+        let registered = raddle_schedule::explorers::ALL.iter();
+        let mut registered: Vec<_> = registered.map(|entry| entry.name).collect();
+        named.sort_unstable();
+        registered.sort_unstable();
+        assert_eq!(named, registered);
+    }
 
     #[test]
     fn the_command_line_is_consistent() {

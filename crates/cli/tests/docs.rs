@@ -428,3 +428,20 @@ fn every_kind_of_assumption_is_on_the_page_of_the_json_output() {
         assert!(page.text.contains(&name), "{name} is missing");
     }
 }
+
+/// The page has a row for each explorer of the registry.
+#[test]
+fn every_explorer_is_on_the_page_of_the_explorers() {
+    let pages = pages();
+    let page = pages
+        .iter()
+        .find(|page| page.name == "docs/explorers/README.md");
+    let page = page.expect("the page is there");
+    for entry in &raddle_schedule::explorers::ALL {
+        let row = |line: &&str| {
+            line.starts_with(&format!("| `{}`", entry.name))
+                || line.starts_with(&format!("| [`{}`]", entry.name))
+        };
+        assert!(page.text.lines().any(|line| row(&line)), "{}", entry.name);
+    }
+}

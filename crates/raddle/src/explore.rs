@@ -5,9 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use raddle_outcome::{Assumption, Kind};
-use raddle_schedule::explorers::{
-    Algorithm1, Algorithm2, Bounded, Deepening, Dfs, Optimal, Pct, Random, Replay,
-};
+use raddle_schedule::explorers::{Bounded, Deepening, Optimal, Parameters, Replay, by_name, names};
 use raddle_schedule::{
     ClassHash, Clock, Diverged, Explorer, Extent, Move, Omission, Trace, Visitor, class_of,
 };
@@ -17,10 +15,6 @@ use crate::progress::Progress;
 use crate::rt::{
     Account, Failure, FailureKind, Knowledge, Left, Place, Program, Record, not_the_same,
 };
-
-/// The names of the explorers, for messages.
-pub(crate) const NAMES: &str =
-    "iterative, optimal, bounded, algorithm1, algorithm2, cb-dfs, dfs, random, pct";
 
 /// How many executions the default explorer makes to exhaust a program before it turns to bounds. Most tests have
 /// fewer classes. Within bounds, a class may be run more than once, and all of it is run again for the next bound.
@@ -105,32 +99,23 @@ impl Found {
 /// Runs a program by the schedules that the explorer of the options chooses, until one fails.
 pub(crate) fn explore(program: &mut Program, options: &Options) -> Result<Explored, String> {
     let bound = options.bound;
-    let csb = bound.unwrap_or(2);
-    let seed = options.seed.unwrap_or(0);
     let mut run = Run::new(program, options);
     let explored = match options.explorer.as_deref() {
         None => match bound {
             None => run.by_default(),
             Some(bound) => run.within_bound(bound),
         },
-        Some("bounded") => run.with(&Bounded::new(csb)),
-        Some("iterative") => run.with(&Deepening { bound }),
-        Some("optimal") => run.with(&Optimal::default()),
-        Some("algorithm2") => run.with(&Algorithm2 { bound: csb }),
-        Some("algorithm1") => run.with(&Algorithm1 {
-            bound: csb,
-            states: 0,
-        }),
-        Some("cb-dfs") => run.with(&Dfs { bound: Some(csb) }),
-        Some("dfs") => run.with(&Dfs { bound: None }),
-        Some("random") => run.with(&Random { seed }),
-        Some("pct") => run.with(&Pct {
-            seed,
-            depth: options.depth,
-        }),
-        Some(other) => {
-            return Err(format!("there is no explorer `{other}`; there are {NAMES}"));
-        }
+        Some(name) => match by_name(name) {
+            Some(entry) => run.with(&entry.make(&Parameters {
+                bound,
+                seed: options.seed,
+                depth: Some(options.depth),
+            })),
+            None => {
+                let names = names(|_| true);
+                return Err(format!("there is no explorer `{name}`; there are {names}"));
+            }
+        },
     };
     let explored = run.repeat_some(explored);
     Ok(run.told(explored))

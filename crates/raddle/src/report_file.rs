@@ -8,6 +8,7 @@ use raddle_outcome::{Assumptions, Verdict};
 use raddle_report::assumptions;
 use raddle_report::json::{self, CheckReport, ViolationKind};
 use raddle_report::story::{Ending, Note, Spot, Story};
+use raddle_schedule::explorers::{Parameters, by_name};
 
 use crate::Options;
 use crate::explore::Explored;
@@ -29,6 +30,7 @@ pub(crate) fn report(
     let violations = violations(program, explored);
     let rests_on = in_words(explored);
     let verdict = Verdict::of(violations.len(), &explored.explored);
+    let parameters = parameters(options);
     CheckReport {
         verdict: verdict.into(),
         reason: (verdict == Verdict::Inconclusive).then(|| reason(&rests_on)),
@@ -44,10 +46,10 @@ pub(crate) fn report(
         assumptions: rests_on.iter().map(json::Assumption::from).collect(),
         exploration: Some(json::Exploration {
             explorer: explorer(options).into(),
-            bound: options.bound,
+            bound: parameters.bound,
             verified_up_to_bound: explored.explored.bound().filter(|_| violations.is_empty()),
-            seed: options.seed,
-            depth: (explorer(options) == "pct").then_some(options.depth),
+            seed: parameters.seed,
+            depth: parameters.depth,
             executions: explored.executions,
             classes: explored.classes,
             steps: None,
@@ -69,6 +71,22 @@ fn reason(rests_on: &Assumptions<Spot>) -> String {
     match reasons.is_empty() {
         true => "not all executions were run".into(),
         false => reasons.join("; "),
+    }
+}
+
+/// What it was run with, defaults included.
+fn parameters(options: &Options) -> Parameters {
+    let said = Parameters {
+        bound: options.bound,
+        seed: options.seed,
+        depth: Some(options.depth),
+    };
+    match by_name(explorer(options)) {
+        Some(entry) => entry.effective(&said),
+        None => Parameters {
+            bound: options.bound,
+            ..Parameters::default()
+        },
     }
 }
 

@@ -5,6 +5,7 @@ pub mod chess;
 pub mod dfs;
 pub mod optimal;
 pub mod random;
+mod registry;
 pub mod replay;
 mod workers;
 
@@ -13,4 +14,7 @@ pub use chess::{Algorithm1, Algorithm2, Iterative};
 pub use dfs::Dfs;
 pub use optimal::Optimal;
 pub use random::{Pct, Random};
+pub use registry::{
+    ALL, DEFAULT_BOUND, DEFAULT_DEPTH, Entry, Guarantee, Named, Parameters, by_name, names,
+};
 pub use replay::Replay;

@@ -14,8 +14,8 @@ use raddle_outcome::{Assumption, Assumptions, Kind, Verdict};
 use raddle_report::json::{self, ViolationKind};
 use raddle_report::story::{Spot, Story};
 use raddle_report::table::number;
-use raddle_schedule::explorers::{Algorithm1, Algorithm2, Dfs, Iterative, Optimal, Pct, Random};
-use raddle_schedule::{Explorer, Extent};
+use raddle_schedule::Extent;
+use raddle_schedule::explorers::{Entry, Parameters, names};
 use raddle_stateless::{Examination, MAX_LENGTH, Progress, Settings, examine_with_progress};
 
 use super::Counterexample;
@@ -27,24 +27,14 @@ use crate::terminal::Terminal;
 pub(super) use report::report;
 pub(super) use text::text;
 
-/// The bound that is used where one is needed and none is said: most errors need no more preemptions.
-const DEFAULT_BOUND: u32 = 2;
-
-/// The depth of errors that is looked for if none is said: few need more.
-const DEFAULT_DEPTH: u32 = 3;
-
 /// How many random executions are run if nothing else ends them.
 const RANDOM_EXECUTIONS: u64 = 10_000;
 
 /// What to explore.
 pub(super) struct Exploration {
     how: ExploreArg,
-    /// The greatest number of preemptions, if there is one.
-    bound: Option<u32>,
-    /// Where random choices begin, if there are any.
-    seed: Option<u64>,
-    /// The depth of errors to look for, if that matters.
-    depth: Option<u32>,
+    /// What it is run with, defaults included.
+    parameters: Parameters,
     properties: PropertySet,
 }
 
@@ -52,10 +42,10 @@ impl Exploration {
     /// `optimal`, `pct, depth 3, seed 0`
     fn name(&self) -> String {
         let mut name = self.how.name().to_owned();
-        if let Some(depth) = self.depth {
+        if let Some(depth) = self.parameters.depth {
             name += &format!(", depth {depth}");
         }
-        if let Some(seed) = self.seed {
+        if let Some(seed) = self.parameters.seed {
             name += &format!(", seed {seed}");
         }
         name
@@ -75,28 +65,22 @@ pub(super) fn exploration(args: &Check, how: ExploreArg) -> Result<Exploration, 
         let name = how.name();
         Err(format!("`--explore {name}` has no {what}; {having}"))
     };
-    let is_bounded = match how {
-        ExploreArg::Bounded
-        | ExploreArg::Iterative
-        | ExploreArg::Algorithm1
-        | ExploreArg::CbDfs => true,
-        ExploreArg::Dfs | ExploreArg::Optimal | ExploreArg::Random | ExploreArg::Pct => false,
-    };
-    let bound = match args.bound {
-        Some(_) if !is_bounded => {
-            return without("bound", "these do: bounded, iterative, algorithm1, cb-dfs");
-        }
-        None if is_bounded && how != ExploreArg::Iterative => Some(DEFAULT_BOUND),
-        bound => bound,
-    };
-    let seed = match args.seed {
-        Some(_) if !how.is_random() => return without("seed", "these do: random, pct"),
-        seed => how.is_random().then(|| seed.unwrap_or_default()),
-    };
-    let depth = match args.depth {
-        Some(_) if how != ExploreArg::Pct => return without("depth", "pct does"),
-        depth => (how == ExploreArg::Pct).then(|| depth.unwrap_or(DEFAULT_DEPTH)),
-    };
+    let entry = how.entry();
+    let these = |wanted: fn(&Entry) -> bool| format!("these do: {}", names(wanted));
+    if args.bound.is_some() && !entry.has_bound() {
+        return without("bound", &these(Entry::has_bound));
+    }
+    if args.seed.is_some() && !entry.is_random() {
+        return without("seed", &these(Entry::is_random));
+    }
+    if args.depth.is_some() && !entry.has_depth {
+        return without("depth", &these(|entry| entry.has_depth));
+    }
+    let parameters = entry.effective(&Parameters {
+        bound: args.bound,
+        seed: args.seed,
+        depth: args.depth,
+    });
     let asked = properties(&args.asked.property);
     if asked.contains(Property::Race) {
         let only_race = PropertySet::NONE.with(Property::Race);
@@ -108,9 +92,7 @@ pub(super) fn exploration(args: &Check, how: ExploreArg) -> Result<Exploration, 
     }
     Ok(Exploration {
         how,
-        bound,
-        seed,
-        depth,
+        parameters,
         properties: asked,
     })
 }
@@ -217,40 +199,20 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    fn by(self, exploration: &Exploration) -> Examination {
-        let bound = exploration.bound.unwrap_or(DEFAULT_BOUND);
-        let seed = exploration.seed.unwrap_or_default();
-        let depth = exploration.depth.unwrap_or(DEFAULT_DEPTH);
-        match exploration.how {
-            ExploreArg::Optimal => self.with(&mut Optimal::default()),
-            ExploreArg::Bounded => self.with(&mut Algorithm2 { bound }),
-            ExploreArg::Iterative => self.with(&mut Iterative {
-                bound: exploration.bound,
-            }),
-            ExploreArg::Algorithm1 => self.with(&mut Algorithm1 {
-                bound,
-                ..Algorithm1::default()
-            }),
-            ExploreArg::CbDfs => self.with(&mut Dfs { bound: Some(bound) }),
-            ExploreArg::Dfs => self.with(&mut Dfs::default()),
-            ExploreArg::Random => self.with(&mut Random { seed }),
-            ExploreArg::Pct => self.with(&mut Pct { seed, depth }),
-        }
-    }
-
-    fn with(mut self, explorer: &mut impl Explorer) -> Examination {
+    fn by(mut self, exploration: &Exploration) -> Examination {
+        let mut explorer = exploration.how.entry().make(&exploration.parameters);
         let mut show = |progress: &Progress| {
             if let Some(line) = &mut self.line {
                 line.show_executions(progress);
             }
         };
-        examine_with_progress(self.machine, explorer, self.settings, &mut show)
+        examine_with_progress(self.machine, &mut explorer, self.settings, &mut show)
     }
 }
 
 /// Random executions never end by themselves.
 fn max_executions(args: &Check, exploration: &Exploration) -> Option<u64> {
-    let endless = exploration.how.is_random() && args.timeout.is_none();
+    let endless = exploration.how.entry().is_random() && args.timeout.is_none();
     args.max_executions
         .or_else(|| endless.then_some(RANDOM_EXECUTIONS))
 }
@@ -298,7 +260,7 @@ fn reason(findings: &Findings) -> Option<String> {
         return None;
     }
     let found = &findings.found;
-    let is_random = findings.exploration.how.is_random();
+    let is_random = findings.exploration.how.entry().is_random();
     // Random executions end at their number: it has not kept others from being run.
     let is_no_reason = |kind| match kind {
         Kind::Executions => is_random,

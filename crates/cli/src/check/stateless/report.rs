@@ -38,10 +38,10 @@ pub(in super::super) fn report(
         assumptions: assumptions(&findings.assumptions),
         exploration: Some(json::Exploration {
             explorer: explorer.into(),
-            bound: findings.exploration.bound,
+            bound: findings.exploration.parameters.bound,
             verified_up_to_bound: findings.verified_up_to_bound(),
-            seed: findings.exploration.seed,
-            depth: findings.exploration.depth,
+            seed: findings.exploration.parameters.seed,
+            depth: findings.exploration.parameters.depth,
             executions: found.executions,
             classes: Some(found.classes),
             steps: Some(found.steps),
