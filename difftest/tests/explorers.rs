@@ -7,8 +7,8 @@ use raddle_difftest::{Campaign, compile, granularity_of, shrink};
 use raddle_explore::reductions::full::Full;
 use raddle_explore::{Place, Property, Search, Violation};
 use raddle_machine::Machine;
-use raddle_schedule::Explorer;
-use raddle_schedule::explorers::{Dfs, Iterative, Optimal};
+use raddle_schedule::explorers::{Algorithm2, Bounded, Deepening, Dfs, Optimal};
+use raddle_schedule::{Explorer, Extent};
 use raddle_stateless::{Examination, Settings, examine};
 
 /// How many programs there are, and their seed; `RADDLE_TEST_PROGRAMS` and `RADDLE_TEST_SEED` say otherwise.
@@ -57,13 +57,28 @@ enum Compared {
     Differ(String),
 }
 
+/// How often an explorer runs a class.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Runs {
+    Once,
+    Again,
+}
+
 /// Compares what an explorer finds with the full search, and its classes with those of the naive search.
-fn compare<E: Explorer + Default>(workers: usize, program: &Program) -> Compared {
+fn compare<E: Explorer + Clone>(
+    (workers, runs): (usize, Runs),
+    explorer: &E,
+    program: &Program,
+) -> Compared {
     let Ok(program) = compile(&program.to_string()) else {
         return Compared::TooLarge;
     };
     let machine = Machine::new(program.clone(), granularity_of(&program));
-    let explored = run_with(workers, &machine, &mut E::default(), MOST_EXECUTIONS);
+    let most = match runs {
+        Runs::Once => MOST_EXECUTIONS,
+        Runs::Again => MOST_NAIVE_EXECUTIONS,
+    };
+    let explored = run_with(workers, &machine, &mut explorer.clone(), most);
     let full = Search::new()
         .collect_all()
         .max_states(MOST_STATES)
@@ -80,7 +95,8 @@ fn compare<E: Explorer + Default>(workers: usize, program: &Program) -> Compared
         true => naive.classes,
         false => explored.classes,
     };
-    match (explored.executions, explored.classes) == (classes, classes) {
+    let are_once = runs == Runs::Again || explored.executions == classes;
+    match are_once && explored.classes == classes {
         true => Compared::Same,
         false => Compared::Differ(format!(
             "has {} executions of {} classes, there are {classes}",
@@ -89,18 +105,19 @@ fn compare<E: Explorer + Default>(workers: usize, program: &Program) -> Compared
     }
 }
 
-fn compare_all<E: Explorer + Default>(workers: usize) {
+fn compare_all<E: Explorer + Clone>(workers: usize, runs: Runs, explorer: &E) {
+    let how = (workers, runs);
     let programs = wanted("RADDLE_TEST_PROGRAMS").unwrap_or(PROGRAMS);
     let campaign = Campaign::new(wanted("RADDLE_TEST_SEED").unwrap_or(SEED), programs);
     let mut compared = 0;
     for number in 0..programs {
         let (_, program) = campaign.program(number);
-        match compare::<E>(workers, &program) {
+        match compare(how, explorer, &program) {
             Compared::TooLarge => {}
             Compared::Same => compared += 1,
             Compared::Differ(what) => {
                 let differs = |smaller: &Program| {
-                    matches!(compare::<E>(workers, smaller), Compared::Differ(_))
+                    matches!(compare(how, explorer, smaller), Compared::Differ(_))
                 };
                 let shrunk = shrink(&program, differs);
                 panic!("program {number} {what}; shrunk:\n{shrunk}");
@@ -120,16 +137,68 @@ fn wanted(variable: &str) -> Option<u64> {
 }
 
 #[test]
-fn iterative_agrees_with_the_full_search() {
-    compare_all::<Iterative>(1);
-}
-
-#[test]
 fn optimal_agrees_with_the_full_search() {
-    compare_all::<Optimal>(1);
+    compare_all(1, Runs::Once, &Optimal::default());
 }
 
 #[test]
 fn two_workers_agree_with_the_full_search() {
-    compare_all::<Optimal>(2);
+    compare_all(2, Runs::Once, &Optimal::default());
+}
+
+#[test]
+fn algorithm2_agrees_with_the_full_search() {
+    compare_all(1, Runs::Once, &Algorithm2::UNBOUNDED);
+}
+
+#[test]
+fn iterative_agrees_with_the_full_search() {
+    compare_all(1, Runs::Again, &Deepening::default());
+}
+
+/// Within a bound, `bounded` runs the classes of `algorithm2`, and finds what that finds.
+#[test]
+fn bounded_agrees_with_algorithm2() {
+    let programs = wanted("RADDLE_TEST_PROGRAMS").unwrap_or(PROGRAMS);
+    let campaign = Campaign::new(wanted("RADDLE_TEST_SEED").unwrap_or(SEED), programs);
+    let mut compared = 0;
+    for number in 0..programs {
+        let (_, program) = campaign.program(number);
+        for bound in 0..=2 {
+            match compare_within(bound, &program) {
+                Compared::TooLarge => {}
+                Compared::Same => compared += 1,
+                Compared::Differ(what) => {
+                    let differs = |smaller: &Program| {
+                        matches!(compare_within(bound, smaller), Compared::Differ(_))
+                    };
+                    let shrunk = shrink(&program, differs);
+                    panic!("program {number}, bound {bound}: {what}; shrunk:\n{shrunk}");
+                }
+            }
+        }
+    }
+    println!("{compared} comparisons of {programs} programs");
+    assert!(compared >= programs, "only {compared} comparisons");
+}
+
+fn compare_within(bound: u32, program: &Program) -> Compared {
+    let Ok(program) = compile(&program.to_string()) else {
+        return Compared::TooLarge;
+    };
+    let machine = Machine::new(program.clone(), granularity_of(&program));
+    let expected = run(&machine, &mut Algorithm2 { bound }, MOST_EXECUTIONS);
+    let bounded = run(&machine, &mut Bounded::new(bound), MOST_NAIVE_EXECUTIONS);
+    let is_over = |examined: &Examination| examined.explored.extent() != Extent::Some;
+    if !is_over(&expected) || !is_over(&bounded) {
+        return Compared::TooLarge;
+    }
+    let essence = |examined: &Examination| {
+        let found = found(&examined.violations);
+        format!("{} classes, {found:?}", examined.classes)
+    };
+    match (essence(&bounded), essence(&expected)) {
+        (bounded, expected) if bounded == expected => Compared::Same,
+        (bounded, expected) => Compared::Differ(format!("{bounded}, and not {expected}")),
+    }
 }

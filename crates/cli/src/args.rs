@@ -10,10 +10,10 @@ use raddle_explore::Order;
 use raddle_explore::interior::Completion;
 use raddle_explore::reductions::cartesian::CycleTest;
 use raddle_machine::Granularity;
-use raddle_schedule::explorers::{Entry, by_name};
+use raddle_schedule::explorers::Entry;
 
 pub(crate) use values::{PropertyArg, goals_wanted, properties};
-use values::{count, depth, duration, property, size, workers};
+use values::{count, depth, duration, explorer, property, size, workers};
 
 /// Checks multithreaded programs: explores their schedules, and shows what can go wrong.
 #[derive(Parser, Debug)]
@@ -65,11 +65,11 @@ pub(crate) struct Check {
 
     /// Store no states: run executions one after another, each from the beginning. For
     /// programs that terminate.
-    #[arg(long, value_enum, value_name = "HOW", conflicts_with_all = STATEFUL)]
-    pub(crate) explore: Option<ExploreArg>,
+    #[arg(long, value_parser = explorer(), value_name = "HOW", conflicts_with_all = STATEFUL)]
+    pub(crate) explore: Option<&'static Entry>,
 
-    /// The greatest number of preemptions of an execution, with `--explore bounded`,
-    /// `algorithm1` and `cb-dfs` [default: 2], and where `--explore iterative` stops.
+    /// The greatest number of preemptions of an execution, with `--explore bounded`, `algorithm1`,
+    /// `algorithm2` and `cb-dfs` [default: 2], and where `--explore iterative` stops.
     #[arg(long, value_name = "N", requires = "explore")]
     pub(crate) bound: Option<u32>,
 
@@ -90,7 +90,8 @@ pub(crate) struct Check {
     pub(crate) depth: Option<u32>,
 
     /// Search with that many threads at once: breadth-first only, and with reductions that do
-    /// not learn on the way (full, cartesian); or with any `--explore`. [default: 1]
+    /// not learn on the way (full, cartesian); or with `--explore`, but for `bounded` and
+    /// `iterative`. [default: 1]
     #[arg(long, value_name = "N", value_parser = workers)]
     pub(crate) workers: Option<usize>,
 
@@ -452,48 +453,6 @@ impl GranularityArg {
 const STATEFUL: [&str; 4] = ["search", "max_states", "max_memory", "count_self_loops"];
 
 #[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ExploreArg {
-    /// Of executions that differ only in the order of independent steps, one (optimal
-    /// partial-order reduction).
-    Optimal,
-    /// The same, within a bound on preemptions (algorithm 2 of the paper).
-    Bounded,
-    /// The same, for the bounds 0, 1, 2, ...
-    Iterative,
-    /// The same, but it runs what leads nowhere new too (algorithm 1 of the paper).
-    Algorithm1,
-    /// Every execution within a bound on preemptions.
-    CbDfs,
-    /// Every execution.
-    Dfs,
-    /// Random executions: each step by any thread that can move. Proves nothing.
-    Random,
-    /// Random executions by priorities that change rarely (probabilistic concurrency testing):
-    /// each has a chance to find an error of some `--depth` that is not small. Proves nothing.
-    Pct,
-}
-
-impl ExploreArg {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Optimal => "optimal",
-            Self::Bounded => "bounded",
-            Self::Iterative => "iterative",
-            Self::Algorithm1 => "algorithm1",
-            Self::CbDfs => "cb-dfs",
-            Self::Dfs => "dfs",
-            Self::Random => "random",
-            Self::Pct => "pct",
-        }
-    }
-
-    /// What the registry says about it.
-    pub(crate) fn entry(self) -> &'static Entry {
-        by_name(self.name()).expect("every explorer that can be named is in the registry")
-    }
-}
-
-#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SelfLoops {
     /// Count steps only.
     None,
@@ -506,18 +465,6 @@ pub(crate) enum SelfLoops {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// The command names exactly the explorers of the registry.
-    #[test]
-    fn explorers_are_those_of_the_registry() {
-        let named = ExploreArg::value_variants().iter();
-        let mut named: Vec<_> = named.map(|how| how.entry().name).collect();
-        let registered = raddle_schedule::explorers::ALL.iter();
-        let mut registered: Vec<_> = registered.map(|entry| entry.name).collect();
-        named.sort_unstable();
-        registered.sort_unstable();
-        assert_eq!(named, registered);
-    }
 
     #[test]
     fn the_command_line_is_consistent() {

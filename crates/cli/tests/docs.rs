@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use raddle_lang::{Source, Style, diagnostic};
+use raddle_schedule::explorers::Guarantee;
 
 /// A page and where it is.
 struct Page {
@@ -429,19 +430,67 @@ fn every_kind_of_assumption_is_on_the_page_of_the_json_output() {
     }
 }
 
-/// The page has a row for each explorer of the registry.
+/// The cells of the tables of a page whose first cell is in backquotes, perhaps as a link: without backquotes and links.
+fn rows(page: &Page, heading: &str) -> Vec<Vec<String>> {
+    let plain = |cell: &str| {
+        let name = cell.trim().trim_start_matches('[').split(']').next();
+        name.unwrap_or_default().replace('`', "")
+    };
+    let lines = page.text.lines().skip_while(|line| *line != heading);
+    let rows = lines.skip(2).take_while(|line| line.starts_with('|'));
+    rows.map(|row| row.trim_matches('|').split('|').map(plain).collect())
+        .collect()
+}
+
+fn page<'p>(pages: &'p [Page], name: &str) -> &'p Page {
+    let page = pages.iter().find(|page| page.name == name);
+    page.unwrap_or_else(|| panic!("{name} is missing"))
+}
+
+/// What the pages say of explorers is what the registry says.
 #[test]
-fn every_explorer_is_on_the_page_of_the_explorers() {
+fn pages_say_of_explorers_what_the_registry_says() {
+    let all = &raddle_schedule::explorers::ALL;
+    let names: Vec<_> = all.iter().map(|entry| entry.name).collect();
     let pages = pages();
-    let page = pages
-        .iter()
-        .find(|page| page.name == "docs/explorers/README.md");
-    let page = page.expect("the page is there");
-    for entry in &raddle_schedule::explorers::ALL {
-        let row = |line: &&str| {
-            line.starts_with(&format!("| `{}`", entry.name))
-                || line.starts_with(&format!("| [`{}`]", entry.name))
+    let explorers = page(&pages, "docs/explorers/README.md");
+    let table = rows(explorers, "| explorer | runs | guarantee |");
+    let first = |row: &Vec<String>| row[0].clone();
+    assert_eq!(table.iter().map(first).collect::<Vec<_>>(), names);
+    for (entry, row) in all.iter().zip(&table) {
+        let up_to_bound = row[2].starts_with("everything up to the bound");
+        let said = match row[2].split([';', ' ']).next() {
+            Some("everything") if up_to_bound => Guarantee::UpToBound,
+            Some("everything") => Guarantee::All,
+            Some("nothing") => Guarantee::Nothing,
+            other => panic!("{}: {other:?}", entry.name),
         };
-        assert!(page.text.lines().any(|line| row(&line)), "{}", entry.name);
+        assert_eq!(said, entry.guarantee, "{}", entry.name);
+    }
+
+    let workers = rows(explorers, "| explorer | |");
+    let mut told: Vec<_> = workers
+        .iter()
+        .flat_map(|row| {
+            let names = row[0].split(", ").map(str::to_owned);
+            names.map(|name| (name, !row[1].starts_with("one worker")))
+        })
+        .collect();
+    let mut known: Vec<_> = all
+        .iter()
+        .map(|entry| (entry.name.to_owned(), entry.uses_workers))
+        .collect();
+    told.sort();
+    known.sort();
+    assert_eq!(told, known);
+
+    let guide = rows(
+        page(&pages, "docs/guide.md"),
+        "| `--explore` | what is run |",
+    );
+    assert_eq!(guide.iter().map(first).collect::<Vec<_>>(), names);
+    let json = page(&pages, "docs/json.md");
+    for name in names {
+        assert!(json.text.contains(&format!("`\"{name}\"`")), "{name}");
     }
 }

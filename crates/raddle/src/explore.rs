@@ -574,7 +574,9 @@ impl Visitor<Program> for Watch<'_, '_> {
             kind: omission.kind,
             place: step.and_then(|(thread, number)| program.place_of(thread, number)),
             detail: match omission.kind {
-                Kind::Remembered => Some("RADDLE_EXPLORER=optimal remembers none".into()),
+                Kind::Remembered => {
+                    Some("RADDLE_EXPLORER=bounded and =optimal remember none".into())
+                }
                 _ => None,
             },
         });

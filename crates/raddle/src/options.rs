@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use raddle_schedule::explorers::DEFAULT_DEPTH;
+
 use crate::rt::Backend;
 use crate::rt::Settings;
 
@@ -65,7 +67,7 @@ impl Default for Options {
             max_steps: 100_000,
             spin_limit: 1000,
             seed: None,
-            depth: 3,
+            depth: DEFAULT_DEPTH,
             workers: 1,
             reruns: 16,
             reruns_of_one: true,

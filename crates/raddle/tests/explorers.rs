@@ -130,7 +130,7 @@ fn a_schedule_that_does_not_fit_is_refused() {
 }
 
 #[test]
-#[should_panic(expected = "there is no explorer `fast`; there are iterative, optimal")]
+#[should_panic(expected = "there is no explorer `fast`; there are optimal, bounded")]
 fn an_unknown_explorer_is_refused() {
     Checker::new().explorer("fast").check(|| ());
 }

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::sync::Mutex;
 
 use raddle_schedule::explorers::{
-    Algorithm1, Algorithm2, Bounded, Deepening, Dfs, Iterative, Optimal, Pct, Random, Replay,
+    Algorithm1, Algorithm2, Bounded, Deepening, Dfs, Optimal, Pct, Random, Replay,
 };
 use raddle_schedule::testing::{Op, Op::*, Toy};
 use raddle_schedule::{ClassHash, Explorer, Extent, Move, ThreadId, Trace, class_of};
@@ -216,8 +216,7 @@ fn random_programs_within_bounds() {
             let (coverage, naive) = explore(&mut Dfs { bound: Some(bound) }, &threads);
             let (coverage1, first) = explore(&mut Algorithm1 { bound, states: 0 }, &threads);
             let (coverage2, second) = explore(&mut Algorithm2 { bound }, &threads);
-            let (coverage3, iterated) = explore(&mut Iterative { bound: Some(bound) }, &threads);
-            for (name, seen) in [("1", &first), ("2", &second), ("iterative", &iterated)] {
+            for (name, seen) in [("1", &first), ("2", &second)] {
                 assert!(
                     seen.classes.values().all(|&times| times == 1),
                     "seed {seed}, {name}"
@@ -230,17 +229,16 @@ fn random_programs_within_bounds() {
                 );
                 assert_eq!(seen.outcomes, naive.outcomes, "seed {seed}, {name}");
             }
-            assert_eq!(coverage2, coverage3);
             let complete = naive.classes.len() == all.classes.len();
             if coverage2 == Extent::All || coverage == Extent::All {
                 assert!(complete);
             }
             let _ = coverage1;
         }
-        let (coverage, iterated) = explore(&mut Iterative::default(), &threads);
+        let (coverage, unbounded) = explore(&mut Algorithm2::UNBOUNDED.clone(), &threads);
         assert_eq!(coverage, Extent::All);
         assert!(
-            iterated.classes.keys().eq(all.classes.keys()),
+            unbounded.classes.keys().eq(all.classes.keys()),
             "seed {seed}"
         );
     }
@@ -431,7 +429,7 @@ fn larger_random_programs() {
     }
 }
 
-/// How the optimal search differs from the iterative one, if it does.
+/// How the optimal search differs from Algorithm 2, if it does.
 fn difference(program: &Program) -> Option<String> {
     let flat = flat(program);
     let threads: Vec<&[Op]> = flat.iter().map(Vec::as_slice).collect();
@@ -440,16 +438,16 @@ fn difference(program: &Program) -> Option<String> {
     if coverage != Extent::All {
         return None;
     }
-    let (coverage, iterated) = explore(&mut Iterative::default(), &threads);
-    let same = once == iterated && coverage == Extent::All && optimal.redundant == 0;
+    let (coverage, other) = explore(&mut Algorithm2::UNBOUNDED.clone(), &threads);
+    let same = once == other && coverage == Extent::All && optimal.redundant == 0;
     (!same).then(|| {
         format!(
             "{} executions of {} classes, {} redundant, against {} of {}, {coverage:?}",
             once.executions,
             once.classes.len(),
             optimal.redundant,
-            iterated.executions,
-            iterated.classes.len(),
+            other.executions,
+            other.classes.len(),
         )
     })
 }
@@ -562,7 +560,7 @@ fn workers_within_bounds() {
         let bound = seed as u32 % 3;
         together_as_alone(&Algorithm2 { bound }, &program);
         together_as_alone(&Algorithm1 { bound, states: 0 }, &program);
-        together_as_alone(&Iterative { bound: None }, &program);
+        together_as_alone(&Algorithm2::UNBOUNDED, &program);
     }
 }
 

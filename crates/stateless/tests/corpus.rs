@@ -9,7 +9,7 @@ use raddle_explore::reductions::full::Full;
 use raddle_explore::{Place, Property, Search, Violation};
 use raddle_lang::Source;
 use raddle_machine::{Granularity, Machine};
-use raddle_schedule::explorers::{Algorithm1, Algorithm2, Dfs, Iterative, Optimal};
+use raddle_schedule::explorers::{Algorithm1, Algorithm2, Bounded, Deepening, Dfs, Optimal};
 use raddle_schedule::{Explorer, Extent};
 use raddle_stateless::{Examination, Settings, examine};
 
@@ -60,8 +60,12 @@ fn compare(machine: &Machine, problems: &mut Vec<String>) -> Option<bool> {
     if optimal.explored.extent() == Extent::Some {
         return None;
     }
-    let iterative = run(machine, &mut Iterative::default(), 2 * MOST_EXECUTIONS);
-    let classes = iterative.classes;
+    let second = run(
+        machine,
+        &mut Algorithm2::UNBOUNDED.clone(),
+        2 * MOST_EXECUTIONS,
+    );
+    let classes = second.classes;
     let full = Search::new()
         .collect_all()
         .run(&mut machine.clone(), &mut Full::default());
@@ -88,7 +92,7 @@ fn compare(machine: &Machine, problems: &mut Vec<String>) -> Option<bool> {
             format!("{classes} of {classes} {:?}", Extent::All),
         );
     };
-    all("iterative", &iterative);
+    all("algorithm 2", &second);
     all("optimal", &optimal);
     let mut unbounded = Algorithm1 {
         bound: u32::MAX,
@@ -120,6 +124,37 @@ fn compare(machine: &Machine, problems: &mut Vec<String>) -> Option<bool> {
         };
         let one = run(machine, &mut algorithm1, 2 * MOST_EXECUTIONS);
         let two = run(machine, &mut Algorithm2 { bound }, 2 * MOST_EXECUTIONS);
+        let mut iterative = Deepening { bound: Some(bound) };
+        for (what, again) in [
+            (
+                "bounded",
+                run(machine, &mut Bounded::new(bound), MOST_NAIVE_EXECUTIONS),
+            ),
+            (
+                "iterative",
+                run(machine, &mut iterative, MOST_NAIVE_EXECUTIONS),
+            ),
+        ] {
+            expect(
+                &format!("{what} within bound {bound} finds"),
+                format!("{:?}", found(&again.violations)),
+                format!("{:?}", found(&two.violations)),
+            );
+            expect(
+                &format!("classes of {what} within bound {bound}"),
+                again.classes.to_string(),
+                two.classes.to_string(),
+            );
+            // The bound may have cut only what has a schedule within it.
+            let is_less = again.explored.extent() == Extent::UpToBound(bound);
+            if !is_less || two.explored.extent() == Extent::Some {
+                expect(
+                    &format!("{what} within bound {bound} covers"),
+                    format!("{:?}", again.explored.extent()),
+                    format!("{:?}", two.explored.extent()),
+                );
+            }
+        }
         for (what, run) in [("algorithm 1", one), ("algorithm 2", two)] {
             if naive.explored.extent() != Extent::Some {
                 expect(
@@ -228,7 +263,8 @@ fn several_workers_find_what_one_finds() {
             let fits = compare_workers(&machine, &Dfs::default(), &mut problems);
             naive += usize::from(fits);
             if fits {
-                compare_workers(&machine, &Iterative::default(), &mut problems);
+                compare_workers(&machine, &Algorithm2::UNBOUNDED, &mut problems);
+                compare_workers(&machine, &Deepening::default(), &mut problems);
             }
         }
         for problem in problems {

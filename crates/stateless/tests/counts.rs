@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use raddle_lang::Source;
 use raddle_machine::{Granularity, Machine};
-use raddle_schedule::explorers::{Iterative, Optimal};
+use raddle_schedule::explorers::{Algorithm2, Optimal};
 use raddle_schedule::{Explorer, Extent};
 use raddle_stateless::{Settings, examine};
 
@@ -59,7 +59,7 @@ fn one_writer_and_readers() {
         count(&readers(n), 1 << n);
     }
     for n in 1..=8 {
-        runs(&mut Iterative::default(), &readers(n), 1 << n);
+        runs(&mut Algorithm2::UNBOUNDED.clone(), &readers(n), 1 << n);
     }
 }
 
@@ -79,7 +79,11 @@ fn last_zeros() {
         count(&last_zero(n), (n + 3) << (n - 2));
     }
     for n in [2, 3, 5] {
-        runs(&mut Iterative::default(), &last_zero(n), (n + 3) << (n - 2));
+        runs(
+            &mut Algorithm2::UNBOUNDED.clone(),
+            &last_zero(n),
+            (n + 3) << (n - 2),
+        );
     }
 }
 
@@ -113,7 +117,7 @@ fn one_mutex() {
              run locks()[{threads}];"
         );
         count(&text, classes);
-        runs(&mut Iterative::default(), &text, classes);
+        runs(&mut Algorithm2::UNBOUNDED.clone(), &text, classes);
     }
 }
 

@@ -8,7 +8,7 @@ use raddle_explore::reductions::full::Full;
 use raddle_lang::Source;
 use raddle_machine::{Granularity, Machine};
 use raddle_outcome::Kind;
-use raddle_schedule::explorers::{Algorithm1, Dfs, Iterative, Optimal};
+use raddle_schedule::explorers::{Algorithm1, Algorithm2, Bounded, Deepening, Dfs, Optimal};
 use raddle_schedule::{Explorer, Extent};
 use raddle_stateless::{Examination, Settings, examine};
 
@@ -53,7 +53,7 @@ fn context_bounded_search_sees_all_classes() {
     for text in [LOCK_AND_WRITE, TWO_GUARDS] {
         let (_, classes, _) = run(text, &mut Dfs::default());
         assert_eq!(classes, 2);
-        assert_eq!(run(text, &mut Iterative::default()), (2, 2, 1));
+        assert_eq!(run(text, &mut Algorithm2::UNBOUNDED.clone()), (2, 2, 1));
         let mut unbounded = Algorithm1 {
             bound: u32::MAX,
             ..Algorithm1::default()
@@ -85,14 +85,26 @@ fn deadlocks(text: &str) -> usize {
     found.violations.len()
 }
 
-/// Every explorer runs this many classes, each once, and as many of them end in a deadlock.
+/// Every explorer runs this many classes, those that promise it each once, and as many of them end in a deadlock.
 #[track_caller]
 fn all_run(text: &str, classes: u64, deadlocked: u64) {
     let (_, naive, _) = run(text, &mut Dfs::default());
     assert_eq!(naive, classes, "naive");
     let expected = (classes, classes, deadlocked);
     assert_eq!(run(text, &mut Optimal::default()), expected, "optimal");
-    assert_eq!(run(text, &mut Iterative::default()), expected, "iterative");
+    assert_eq!(
+        run(text, &mut Algorithm2::UNBOUNDED.clone()),
+        expected,
+        "algorithm2"
+    );
+    let many = u32::MAX;
+    let (_, bounded, _) = run(text, &mut Bounded::new(many));
+    let (_, iterated, _) = run(text, &mut Deepening::default());
+    assert_eq!(
+        (bounded, iterated),
+        (classes, classes),
+        "bounded, iterative"
+    );
     assert_eq!(deadlocks(text) > 0, deadlocked > 0, "full");
 }
 
@@ -149,7 +161,7 @@ fn waiters_are_known_by_name() {
         void wakes() { lock(m); notify(c); unlock(m); }
         run starts(1) || starts(2) || wakes();
     ";
-    let (executions, classes, deadlocked) = run(text, &mut Iterative::default());
+    let (executions, classes, deadlocked) = run(text, &mut Algorithm2::UNBOUNDED.clone());
     assert_eq!(executions, classes);
     all_run(text, classes, deadlocked);
 }
@@ -181,7 +193,10 @@ fn a_reader_may_come_in_twice() {
         let classes = 1 << readers;
         let text = program(readers);
         assert_eq!(run(&text, &mut Optimal::default()), (classes, classes, 0));
-        assert_eq!(run(&text, &mut Iterative::default()), (classes, classes, 0));
+        assert_eq!(
+            run(&text, &mut Algorithm2::UNBOUNDED.clone()),
+            (classes, classes, 0)
+        );
     }
 }
 

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use raddle_explore::{Property, PropertySet};
+use raddle_schedule::explorers::{ALL, Entry, by_name};
 
 /// One word of `--property`.
 #[derive(Debug, Clone, Copy)]
@@ -32,6 +34,14 @@ pub(crate) fn properties(words: &[PropertyArg]) -> PropertySet {
             PropertyArg::Goal => set,
             PropertyArg::One(property) => set.with(*property),
         })
+}
+
+/// The explorers of the registry, by their names.
+pub(super) fn explorer() -> impl TypedValueParser<Value = &'static Entry> {
+    let names = ALL
+        .iter()
+        .map(|entry| PossibleValue::new(entry.name).help(entry.runs));
+    PossibleValuesParser::new(names).map(|name| by_name(&name).expect("no other name is possible"))
 }
 
 pub(super) fn property(text: &str) -> Result<PropertyArg, String> {

@@ -116,6 +116,7 @@ pub(crate) fn compare(program: &Program, effort: Effort) -> Result<Compared, Str
     for how in [
         How::Iterative,
         How::Bounded(60),
+        How::Algorithm2(60),
         How::Algorithm1(60),
         How::Dfs,
     ] {
@@ -148,7 +149,11 @@ pub(crate) fn compare(program: &Program, effort: Effort) -> Result<Compared, Str
             break;
         }
         let expected = naive.class_set();
-        for how in [How::Bounded(bound), How::Algorithm1(bound)] {
+        for how in [
+            How::Bounded(bound),
+            How::Algorithm2(bound),
+            How::Algorithm1(bound),
+        ] {
             let explored = run(how, effort.naive);
             same("classes", how, &expected, &explored.class_set())?;
             compared.explorations += 1;

@@ -24,7 +24,7 @@ fn classes(how: How, body: impl Fn() + Send + Sync + 'static) -> u64 {
 /// Both explorers find this many.
 fn count(expected: u64, body: impl Fn() + Send + Sync + Clone + 'static) {
     count_optimal(expected, body.clone());
-    assert_eq!(classes(How::Iterative, body), expected);
+    assert_eq!(classes(How::Algorithm2(u32::MAX), body), expected);
 }
 
 /// For many threads: the other explorer looks at all parts of an execution, of which there are 2^threads and more.
@@ -217,7 +217,7 @@ fn fib_bench_small() {
         .map(|n| classes(How::Optimal, move || fib_bench(n)))
         .collect();
     let again: Vec<u64> = (1..=3)
-        .map(|n| classes(How::Iterative, move || fib_bench(n)))
+        .map(|n| classes(How::Algorithm2(u32::MAX), move || fib_bench(n)))
         .collect();
     assert_eq!(counts, again);
     println!("fib_bench: {counts:?}");

@@ -5,7 +5,9 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 
 use raddle::{Failure, Options, Program};
-use raddle_schedule::explorers::{Algorithm1, Algorithm2, Dfs, Iterative, Optimal, Pct, Random};
+use raddle_schedule::explorers::{
+    Algorithm1, Algorithm2, Bounded, Deepening, Dfs, Optimal, Pct, Random,
+};
 use raddle_schedule::{ClassHash, Explorer, Trace, class_of};
 
 /// How to explore.
@@ -15,6 +17,7 @@ pub(crate) enum How {
     Iterative,
     Bounded(u32),
     Algorithm1(u32),
+    Algorithm2(u32),
     Dfs,
     CbDfs(u32),
     Random(u64),
@@ -93,8 +96,9 @@ fn explore_here<T: Ord>(
         };
         let coverage = match how {
             How::Optimal => Optimal::default().explore(&mut program, &mut ended),
-            How::Iterative => Iterative { bound: None }.explore(&mut program, &mut ended),
-            How::Bounded(bound) => Algorithm2 { bound }.explore(&mut program, &mut ended),
+            How::Iterative => Deepening { bound: None }.explore(&mut program, &mut ended),
+            How::Bounded(bound) => Bounded::new(bound).explore(&mut program, &mut ended),
+            How::Algorithm2(bound) => Algorithm2 { bound }.explore(&mut program, &mut ended),
             How::Algorithm1(bound) => {
                 Algorithm1 { bound, states: 0 }.explore(&mut program, &mut ended)
             }

@@ -27,7 +27,12 @@ fn gives_with<T: Ord + Clone + Debug + Send + 'static>(
         .into_iter()
         .map(|one| one.map_err(str::to_owned))
         .collect();
-    let reduced = [How::Optimal, How::Iterative, How::Bounded(60)];
+    let reduced = [
+        How::Optimal,
+        How::Iterative,
+        How::Bounded(60),
+        How::Algorithm2(60),
+    ];
     for how in reduced
         .into_iter()
         .chain([How::Dfs, How::CbDfs(60), How::Algorithm1(60)])

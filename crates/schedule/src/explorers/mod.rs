@@ -10,7 +10,7 @@ pub mod replay;
 mod workers;
 
 pub use bounded::{Bounded, Deepening};
-pub use chess::{Algorithm1, Algorithm2, Iterative};
+pub use chess::{Algorithm1, Algorithm2};
 pub use dfs::Dfs;
 pub use optimal::Optimal;
 pub use random::{Pct, Random};

@@ -1,5 +1,5 @@
-//! The registry: every explorer that users can name, with what can be set about it and what it guarantees. The command, the
-//! library and the page about explorers have it from here.
+//! The registry: every explorer that users can name, with what can be set about it and what it guarantees. The command and the
+//! library have it from here, and a test compares the page about explorers with it.
 //!
 //! ```
 //! use raddle_schedule::explorers::{Guarantee, Parameters, by_name};
@@ -59,11 +59,15 @@ enum Bound {
 pub struct Entry {
     /// Its name.
     pub name: &'static str,
+    /// What it runs, in one line.
+    pub runs: &'static str,
     /// What it guarantees.
     pub guarantee: Guarantee,
     bound: Bound,
     /// Whether it has a depth of errors.
     pub has_depth: bool,
+    /// Whether it makes use of several workers. If not, one does all of it.
+    pub uses_workers: bool,
     make: fn(&Parameters) -> Named,
 }
 
@@ -101,66 +105,110 @@ impl Entry {
     }
 }
 
-const fn entry(
-    name: &'static str,
-    guarantee: Guarantee,
-    bound: Bound,
-    make: fn(&Parameters) -> Named,
-) -> Entry {
-    Entry {
-        name,
-        guarantee,
-        bound,
-        has_depth: false,
-        make,
-    }
-}
-
 fn csb(with: &Parameters) -> u32 {
     with.bound.unwrap_or(DEFAULT_BOUND)
 }
 
 /// Every explorer that users can name.
 pub static ALL: [Entry; 9] = [
-    entry("iterative", Guarantee::All, Bound::Optional, |with| {
-        Named::Deepening(Deepening { bound: with.bound })
-    }),
-    entry("optimal", Guarantee::All, Bound::No, |_| {
-        Named::Optimal(Optimal::default())
-    }),
-    entry("bounded", Guarantee::UpToBound, Bound::Always, |with| {
-        Named::Bounded(Bounded::new(csb(with)))
-    }),
-    entry("algorithm1", Guarantee::UpToBound, Bound::Always, |with| {
-        Named::Algorithm1(Algorithm1 {
-            bound: csb(with),
-            states: 0,
-        })
-    }),
-    entry("algorithm2", Guarantee::UpToBound, Bound::Always, |with| {
-        Named::Algorithm2(Algorithm2 { bound: csb(with) })
-    }),
-    entry("cb-dfs", Guarantee::UpToBound, Bound::Always, |with| {
-        Named::Dfs(Dfs {
-            bound: Some(csb(with)),
-        })
-    }),
-    entry("dfs", Guarantee::All, Bound::No, |_| {
-        Named::Dfs(Dfs::default())
-    }),
-    entry("random", Guarantee::Nothing, Bound::No, |with| {
-        Named::Random(Random {
-            seed: with.seed.unwrap_or_default(),
-        })
-    }),
     Entry {
+        name: "optimal",
+        runs: "One execution of each class: of those that differ only in the order of independent steps (optimal partial-order reduction)",
+        guarantee: Guarantee::All,
+        bound: Bound::No,
+        has_depth: false,
+        uses_workers: true,
+        make: |_| Named::Optimal(Optimal::default()),
+    },
+    Entry {
+        name: "bounded",
+        runs: "Each class with an execution within a bound on preemptions, some more than once (bounded partial-order reduction)",
+        guarantee: Guarantee::UpToBound,
+        bound: Bound::Always,
+        has_depth: false,
+        uses_workers: false,
+        make: |with| Named::Bounded(Bounded::new(csb(with))),
+    },
+    Entry {
+        name: "iterative",
+        runs: "The same for the bounds 0, 1, 2, ...",
+        guarantee: Guarantee::All,
+        bound: Bound::Optional,
+        has_depth: false,
+        uses_workers: false,
+        make: |with| Named::Deepening(Deepening { bound: with.bound }),
+    },
+    Entry {
+        name: "algorithm1",
+        runs: "Each class within a bound once, and every prefix of them (algorithm 1 of the paper on context bounds)",
+        guarantee: Guarantee::UpToBound,
+        bound: Bound::Always,
+        has_depth: false,
+        uses_workers: true,
+        make: |with| {
+            Named::Algorithm1(Algorithm1 {
+                bound: csb(with),
+                states: 0,
+            })
+        },
+    },
+    Entry {
+        name: "algorithm2",
+        runs: "Each class within a bound once; remembers their prefixes (algorithm 2 of the paper on context bounds)",
+        guarantee: Guarantee::UpToBound,
+        bound: Bound::Always,
+        has_depth: false,
+        uses_workers: true,
+        make: |with| Named::Algorithm2(Algorithm2 { bound: csb(with) }),
+    },
+    Entry {
+        name: "cb-dfs",
+        runs: "Every execution within a bound on preemptions",
+        guarantee: Guarantee::UpToBound,
+        bound: Bound::Always,
+        has_depth: false,
+        uses_workers: true,
+        make: |with| {
+            Named::Dfs(Dfs {
+                bound: Some(csb(with)),
+            })
+        },
+    },
+    Entry {
+        name: "dfs",
+        runs: "Every execution",
+        guarantee: Guarantee::All,
+        bound: Bound::No,
+        has_depth: false,
+        uses_workers: true,
+        make: |_| Named::Dfs(Dfs::default()),
+    },
+    Entry {
+        name: "random",
+        runs: "Random executions: each step by any thread that can move. Proves nothing",
+        guarantee: Guarantee::Nothing,
+        bound: Bound::No,
+        has_depth: false,
+        uses_workers: true,
+        make: |with| {
+            Named::Random(Random {
+                seed: with.seed.unwrap_or_default(),
+            })
+        },
+    },
+    Entry {
+        name: "pct",
+        runs: "Random executions by priorities that rarely change (probabilistic concurrency testing). Proves nothing",
+        guarantee: Guarantee::Nothing,
+        bound: Bound::No,
         has_depth: true,
-        ..entry("pct", Guarantee::Nothing, Bound::No, |with| {
+        uses_workers: true,
+        make: |with| {
             Named::Pct(Pct {
                 seed: with.seed.unwrap_or_default(),
                 depth: with.depth.unwrap_or(DEFAULT_DEPTH),
             })
-        })
+        },
     },
 ];
 

@@ -20,7 +20,7 @@ use raddle_stateless::{Examination, MAX_LENGTH, Progress, Settings, examine_with
 
 use super::Counterexample;
 use super::searches::{Runner, unreached_goals};
-use crate::args::{Check, ExploreArg, goals_wanted, properties};
+use crate::args::{Check, goals_wanted, properties};
 use crate::progress::ProgressLine;
 use crate::terminal::Terminal;
 
@@ -32,7 +32,7 @@ const RANDOM_EXECUTIONS: u64 = 10_000;
 
 /// What to explore.
 pub(super) struct Exploration {
-    how: ExploreArg,
+    how: &'static Entry,
     /// What it is run with, defaults included.
     parameters: Parameters,
     properties: PropertySet,
@@ -41,7 +41,7 @@ pub(super) struct Exploration {
 impl Exploration {
     /// `optimal`, `pct, depth 3, seed 0`
     fn name(&self) -> String {
-        let mut name = self.how.name().to_owned();
+        let mut name = self.how.name.to_owned();
         if let Some(depth) = self.parameters.depth {
             name += &format!(", depth {depth}");
         }
@@ -53,30 +53,29 @@ impl Exploration {
 }
 
 /// What the arguments ask for, or what is wrong with them.
-pub(super) fn exploration(args: &Check, how: ExploreArg) -> Result<Exploration, String> {
+pub(super) fn exploration(args: &Check, how: &'static Entry) -> Result<Exploration, String> {
     if args.reduction != "auto" || args.completion.is_some() || args.cycle_test.is_some() {
         return Err(format!(
             "`--reduction` leaves out steps of a search that stores states, and `--explore {}` stores \
              none: it leaves out executions in its own way; choose one of the two",
-            how.name()
+            how.name
         ));
     }
     let without = |what: &str, having: &str| {
-        let name = how.name();
+        let name = how.name;
         Err(format!("`--explore {name}` has no {what}; {having}"))
     };
-    let entry = how.entry();
     let these = |wanted: fn(&Entry) -> bool| format!("these do: {}", names(wanted));
-    if args.bound.is_some() && !entry.has_bound() {
+    if args.bound.is_some() && !how.has_bound() {
         return without("bound", &these(Entry::has_bound));
     }
-    if args.seed.is_some() && !entry.is_random() {
+    if args.seed.is_some() && !how.is_random() {
         return without("seed", &these(Entry::is_random));
     }
-    if args.depth.is_some() && !entry.has_depth {
+    if args.depth.is_some() && !how.has_depth {
         return without("depth", &these(|entry| entry.has_depth));
     }
-    let parameters = entry.effective(&Parameters {
+    let parameters = how.effective(&Parameters {
         bound: args.bound,
         seed: args.seed,
         depth: args.depth,
@@ -144,6 +143,14 @@ pub(super) fn explore(
 ) -> Findings {
     let runner = Runner::new(args, program, terminal);
     let started = Instant::now();
+    let workers = args.workers.unwrap_or(1);
+    if workers > 1 && !exploration.how.uses_workers {
+        let how = exploration.how.name;
+        terminal.warning(&format!(
+            "`--explore {how}` uses one worker, whatever `--workers` says; these use all: {}",
+            names(|entry| entry.uses_workers)
+        ));
+    }
     let settings = Settings {
         // Watching what invariants look at costs executions.
         properties: match program.checked().invariants.is_empty() {
@@ -155,13 +162,13 @@ pub(super) fn explore(
         max_executions: max_executions(args, &exploration),
         deadline: runner.deadline(),
         cancel: Some(Arc::clone(&runner.cancel)),
-        workers: args.workers.unwrap_or(1),
+        workers,
     };
     let mut machine = runner.machine();
     let run = Run {
         machine: &mut machine,
         settings: &settings,
-        line: ProgressLine::about(exploration.how.name(), terminal),
+        line: ProgressLine::about(exploration.how.name, terminal),
     };
     let found = run.by(&exploration);
     let elapsed = started.elapsed();
@@ -200,7 +207,7 @@ struct Run<'a> {
 
 impl Run<'_> {
     fn by(mut self, exploration: &Exploration) -> Examination {
-        let mut explorer = exploration.how.entry().make(&exploration.parameters);
+        let mut explorer = exploration.how.make(&exploration.parameters);
         let mut show = |progress: &Progress| {
             if let Some(line) = &mut self.line {
                 line.show_executions(progress);
@@ -212,7 +219,7 @@ impl Run<'_> {
 
 /// Random executions never end by themselves.
 fn max_executions(args: &Check, exploration: &Exploration) -> Option<u64> {
-    let endless = exploration.how.entry().is_random() && args.timeout.is_none();
+    let endless = exploration.how.is_random() && args.timeout.is_none();
     args.max_executions
         .or_else(|| endless.then_some(RANDOM_EXECUTIONS))
 }
@@ -249,7 +256,9 @@ fn way_out(args: &Check, assumption: &Assumption<Place>) -> Option<String> {
             number(max_length(args) as u64),
         )),
         Kind::Alternatives => Some(STATES.into()),
-        Kind::Remembered => Some("`--explore optimal` remembers none".into()),
+        Kind::Remembered => {
+            Some("`--explore bounded` and `--explore optimal` remember none".into())
+        }
         _ => None,
     }
 }
@@ -260,7 +269,7 @@ fn reason(findings: &Findings) -> Option<String> {
         return None;
     }
     let found = &findings.found;
-    let is_random = findings.exploration.how.entry().is_random();
+    let is_random = findings.exploration.how.is_random();
     // Random executions end at their number: it has not kept others from being run.
     let is_no_reason = |kind| match kind {
         Kind::Executions => is_random,

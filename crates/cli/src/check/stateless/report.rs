@@ -16,7 +16,7 @@ pub(in super::super) fn report(
     diagnostics: Vec<json::Diagnostic>,
 ) -> CheckReport {
     let found = &findings.found;
-    let explorer = findings.exploration.how.name();
+    let explorer = findings.exploration.how.name;
     CheckReport {
         verdict: findings.verdict(),
         reason: findings.reason.clone(),

@@ -1,7 +1,8 @@
-//! Algorithm 2 of the paper: every terminal graph within the bound once; and for all bounds in turn.
+//! Algorithm 2 of the paper: every terminal graph within the bound once.
 //!
 //! The paper's `H` has the graphs from which no terminal graph within the bound is left to be found. Here
-//! every graph has a *level*: the greatest bound for which it would be in `H`. A terminal
+//! every graph has a *level*: the greatest bound for which it would be in `H`. So the level of the root says in the end whether a
+//! class needs more preemptions than the bound allows. A terminal
 //! graph has the level `Level::ALL`; `Mark` raises the level of a graph to
 //!
 //! ```text
@@ -10,8 +11,7 @@
 //!
 //! since for a bound below `CB(x, t)` the step `t` is not to be taken. For one bound `csb`, `level(x) >= csb` is exactly
 //! `x in H`, and the invariant of the paper holds for every bound at the same time: a terminal graph is
-//! marked when it is found, for all bounds, and has all graphs that lead to it as its prefixes. So when the search
-//! for one bound is over, that for the next one goes on where something is left, and runs nothing again.
+//! marked when it is found, for all bounds, and has all graphs that lead to it as its prefixes.
 //!
 //! Several workers have one table of levels. A terminal graph is reported by the first that comes there. Levels only rise, and
 //! who raises one looks at the graphs before it afterwards, so nothing is marked too early, and what two workers
@@ -19,7 +19,6 @@
 //! the same terminal graph.
 
 use std::ops::ControlFlow;
-use std::sync::{Mutex, PoisonError};
 
 use hashbrown::HashSet;
 use raddle_outcome::{Coverage, Extent};
@@ -40,11 +39,9 @@ pub struct Algorithm2 {
     pub bound: u32,
 }
 
-/// Algorithm 2 for the bounds 0, 1, 2, ...
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Iterative {
-    /// The last bound, if there is one. Otherwise it ends when a bound has cut off nothing.
-    pub bound: Option<u32>,
+impl Algorithm2 {
+    /// Every class, whatever preemptions it needs.
+    pub const UNBOUNDED: Self = Self { bound: u32::MAX };
 }
 
 impl Explorer for Algorithm2 {
@@ -53,39 +50,14 @@ impl Explorer for Algorithm2 {
         execution: &mut X,
         visitor: &mut impl Visitor<X>,
     ) -> Result<Coverage, Diverged> {
-        let marks = Levels::new(1);
-        Search::default().bounded(self.bound, &marks, execution, visitor)
-    }
-
-    fn explore_in_parallel<X: Execution, V: Visitor<X>>(
-        &mut self,
-        workers: usize,
-        worker: impl Fn(usize) -> (X, V) + Sync,
-    ) -> Result<Coverage, Diverged> {
-        let marks = Levels::new(workers);
-        let (mut execution, mut visitor) = worker(0);
-        let mut searches = searches(workers);
-        bounded_by_all(
-            self.bound,
-            &marks,
-            &mut searches,
-            (&mut execution, &mut visitor),
-            worker,
-        )
-    }
-}
-
-impl Explorer for Iterative {
-    fn explore<X: Execution>(
-        &mut self,
-        execution: &mut X,
-        visitor: &mut impl Visitor<X>,
-    ) -> Result<Coverage, Diverged> {
-        let marks = Levels::new(1);
+        let levels = Levels::new(1);
         let mut search = Search::default();
-        self.iterate(visitor, |bound, visitor| {
-            search.bounded(bound, &marks, execution, visitor)
-        })
+        let mut marks = Marks::new(self.bound, &levels);
+        let ended = search.run(self.bound, &mut marks, execution, visitor)?;
+        Ok(search.left_out.covering(match ended {
+            ControlFlow::Continue(()) => extent(&levels, self.bound),
+            ControlFlow::Break(()) => Extent::Some,
+        }))
     }
 
     fn explore_in_parallel<X: Execution, V: Visitor<X>>(
@@ -93,83 +65,27 @@ impl Explorer for Iterative {
         workers: usize,
         worker: impl Fn(usize) -> (X, V) + Sync,
     ) -> Result<Coverage, Diverged> {
-        let marks = Levels::new(workers);
-        let (mut execution, mut visitor) = worker(0);
-        let mut searches = searches(workers);
-        self.iterate(&mut visitor, |bound, visitor| {
-            let first = (&mut execution, visitor);
-            bounded_by_all(bound, &marks, &mut searches, first, &worker)
-        })
-    }
-}
-
-impl Iterative {
-    /// Searches with one bound after the other.
-    fn iterate<X, V: Visitor<X>>(
-        self,
-        visitor: &mut V,
-        mut search: impl FnMut(u32, &mut V) -> Result<Coverage, Diverged>,
-    ) -> Result<Coverage, Diverged> {
-        let mut bound = 0;
-        loop {
-            let coverage = search(bound, visitor)?;
-            let is_last = self.bound == Some(bound);
-            if !matches!(coverage.extent(), Extent::UpToBound(_))
-                || is_last
-                || visitor.bound_reached(bound).is_break()
-            {
-                return Ok(coverage);
-            }
-            bound += 1;
-        }
-    }
-}
-
-fn searches(workers: usize) -> Vec<Search> {
-    (0..workers)
-        .map(|worker| Search {
-            worker,
-            ..Search::default()
-        })
-        .collect()
-}
-
-/// Runs what is left within a bound by several workers, of which the first is there already.
-fn bounded_by_all<X: Execution, V: Visitor<X>>(
-    csb: u32,
-    marks: &Levels,
-    searches: &mut Vec<Search>,
-    (execution, visitor): (&mut X, &mut V),
-    worker: impl Fn(usize) -> (X, V) + Sync,
-) -> Result<Coverage, Diverged> {
-    let stop = Stop::default();
-    let one = |mut search: Search, execution: &mut X, visitor: &mut V| {
-        let mut visitor = Stoppable {
-            visitor,
-            stop: &stop,
-        };
-        let ended = search.run(csb, &mut Marks::new(csb, marks), execution, &mut visitor);
-        stop.unless_done(ended)?;
-        Ok(search)
-    };
-    let waiting: Vec<_> = searches.drain(..).map(|it| Mutex::new(Some(it))).collect();
-    let take = |number: usize| {
-        let mut waiting = waiting[number]
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        waiting.take().unwrap_or_default()
-    };
-    *searches = work(
-        waiting.len(),
-        || one(take(0), execution, visitor),
-        |number| {
+        let csb = self.bound;
+        let levels = Levels::new(workers);
+        let stop = Stop::default();
+        let one = |number: usize| {
             let (mut execution, mut visitor) = worker(number);
-            one(take(number), &mut execution, &mut visitor)
-        },
-    )?;
-    let left_out = searches.iter_mut();
-    let left_out = left_out.map(|search| std::mem::take(&mut search.left_out));
-    Ok(stop.coverage(extent(marks, csb), left_out.collect()))
+            let mut visitor = Stoppable {
+                visitor: &mut visitor,
+                stop: &stop,
+            };
+            let mut search = Search {
+                worker: number,
+                ..Search::default()
+            };
+            let mut marks = Marks::new(csb, &levels);
+            let ended = search.run(csb, &mut marks, &mut execution, &mut visitor);
+            stop.unless_done(ended)?;
+            Ok(search.left_out)
+        };
+        let left_out = work(workers, || one(0), one)?;
+        Ok(stop.coverage(extent(&levels, csb), left_out.into_iter().collect()))
+    }
 }
 
 /// What is covered when the search for a bound is over.
@@ -178,24 +94,6 @@ fn extent(marks: &Levels, bound: u32) -> Extent {
         Extent::All
     } else {
         Extent::UpToBound(bound)
-    }
-}
-
-impl Search {
-    /// Runs one execution of every class within a bound that was not run yet.
-    fn bounded<X: Execution>(
-        &mut self,
-        csb: u32,
-        marks: &Levels,
-        execution: &mut X,
-        visitor: &mut impl Visitor<X>,
-    ) -> Result<Coverage, Diverged> {
-        let ended = self.run(csb, &mut Marks::new(csb, marks), execution, visitor)?;
-        let left_out = std::mem::take(&mut self.left_out);
-        Ok(left_out.covering(match ended {
-            ControlFlow::Continue(()) => extent(marks, csb),
-            ControlFlow::Break(()) => Extent::Some,
-        }))
     }
 }
 

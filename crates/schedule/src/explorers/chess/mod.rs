@@ -8,8 +8,7 @@
 //!
 //! - [`Algorithm1`] every one of them, each once;
 //! - [`Algorithm2`] only those that it takes to reach each terminal graph once: every class of executions
-//!   within the bound exactly once, and no other run;
-//! - [`Iterative`] is Algorithm 2 for the bounds 0, 1, 2, ..., without running any class again.
+//!   within the bound exactly once, and no other run.
 //!
 //! # Departures
 //!
@@ -28,5 +27,5 @@ mod context_bound;
 mod search;
 
 pub use algorithm1::Algorithm1;
-pub use algorithm2::{Algorithm2, Iterative};
+pub use algorithm2::Algorithm2;
 pub use context_bound::ContextBounds;

@@ -215,7 +215,7 @@ impl Levels {
 mod tests {
     use super::*;
     use crate::explorer::Explorer as _;
-    use crate::explorers::Iterative;
+    use crate::explorers::Algorithm2;
     use crate::explorers::chess::algorithm2::Marks;
     use crate::testing::{Op, Toy};
     use raddle_outcome::Extent;
@@ -248,7 +248,7 @@ mod tests {
         assert_eq!(search.left_out.covering(Extent::All).extent(), Extent::Some);
 
         let mut told = Told(false);
-        let coverage = Iterative { bound: None }.explore(&mut toy, &mut told);
+        let coverage = Algorithm2::UNBOUNDED.clone().explore(&mut toy, &mut told);
         assert!(coverage.is_ok_and(|coverage| coverage.is_all()));
         assert!(!told.0);
     }
