@@ -5,8 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use raddle_explore::{
-    FaultKind, Inconclusive, Limit, Order, Outcome, Place, Property, PropertySet, Reduction,
-    Search, Verdict,
+    Assumption, FaultKind, Order, Outcome, Place, Property, PropertySet, Reduction, Search,
 };
 use raddle_machine::{Machine, Program};
 
@@ -63,8 +62,8 @@ pub fn observe(
 impl Observation {
     /// The limit that cut the search.
     #[must_use]
-    pub fn cut(&self) -> Option<Limit> {
-        self.outcome.cut
+    pub fn cut(&self) -> Option<&Assumption<Place>> {
+        self.outcome.cut.as_ref()
     }
 
     /// The places of the violations of a property, those of each violation in order.
@@ -98,7 +97,7 @@ impl Observation {
     /// Whether every execution was cut by an assumption.
     #[must_use]
     pub fn is_vacuous(&self) -> bool {
-        self.outcome.verdict() == Verdict::Inconclusive(Inconclusive::Vacuous)
+        self.outcome.vacuous && self.outcome.not_preserved.is_empty()
     }
 
     /// Whether no execution ended otherwise than by an assumption. Then it depends on the

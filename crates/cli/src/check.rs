@@ -1,6 +1,7 @@
 //! `raddle check`
 
 mod deadlocks;
+mod findings;
 mod plan;
 mod report;
 mod searches;
@@ -14,6 +15,7 @@ use std::time::Instant;
 
 use raddle_explore::{Outcome, Property, PropertySet, Violation};
 use raddle_machine::Program;
+use raddle_outcome::Verdict;
 use raddle_report::json::{self, CheckReport, ViolationKind};
 use raddle_report::story::Story;
 
@@ -23,8 +25,6 @@ use crate::terminal::{Terminal, complain, print};
 use crate::{Exit, reduction, replay};
 use stateless::Exploration;
 use strategy::Strategy;
-
-pub(crate) use searches::reason_of;
 
 pub(crate) fn check(args: &Check) -> Exit {
     let started = Instant::now();
@@ -46,13 +46,12 @@ pub(crate) fn check(args: &Check) -> Exit {
     } = match load(&args.file, terminal, args.timeout) {
         Ok(loaded) => loaded,
         Err(not_loaded) => {
-            let exit = not_loaded.exit();
+            let verdict = not_loaded.verdict();
             if terminal.is_json() {
-                let verdict = not_loaded.verdict();
                 let report = error_report(args, not_loaded.reason, not_loaded.diagnostics);
                 print(&CheckReport { verdict, ..report }.to_json());
             }
-            return exit;
+            return Exit::of(verdict);
         }
     };
     // The time is for compiling and searching together.
@@ -63,38 +62,37 @@ pub(crate) fn check(args: &Check) -> Exit {
         timeout: left,
         ..args.clone()
     };
-    let (verdict, counterexample) = match asked {
+    let (findings, report, details) = match asked {
         Asked::Searches(strategy) => {
             let strategy = strategy.for_program(args, &program);
-            let findings = searches::explore(args, &program, strategy, terminal);
-            if terminal.is_json() {
-                print(&report::report(args, &program, &findings, diagnostics).to_json());
-            } else {
-                print(&text::text(args, &program, &findings, terminal));
-            }
-            (findings.verdict(), findings.into_counterexample())
+            let (findings, searched) = searches::explore(args, &program, strategy, terminal);
+            let report = report::report(args, &program, &searched);
+            let details = text::details(args, &program, &findings, &searched);
+            (findings, report, details)
         }
         Asked::Exploration(exploration) => {
-            let findings = stateless::explore(args, &program, exploration, terminal);
-            if terminal.is_json() {
-                print(&stateless::report(args, &program, &findings, diagnostics).to_json());
-            } else {
-                print(&stateless::text(args, &program, &findings, terminal));
-            }
-            (findings.verdict(), findings.into_counterexample())
+            let (findings, explored) = stateless::explore(args, &program, exploration, terminal);
+            let report = stateless::report(&findings, &explored);
+            let details = stateless::details(args, &explored);
+            (findings, report, details)
         }
     };
+    if terminal.is_json() {
+        print(
+            &findings
+                .report(args, &program, diagnostics, report)
+                .to_json(),
+        );
+    } else {
+        print(&findings.text(args, &program, &details, terminal));
+    }
+    let verdict = findings.answer().verdict;
     // Last: whatever happens to the file, what was found has been said.
-    if let Err(problem) = write_trace(args, &program, counterexample) {
+    if let Err(problem) = write_trace(args, &program, findings.into_counterexample()) {
         terminal.error(&problem);
-        return Exit::Error;
+        return Exit::ERROR;
     }
-    match verdict {
-        json::Verdict::Verified => Exit::Success,
-        json::Verdict::Violation => Exit::Violation,
-        json::Verdict::Inconclusive => Exit::Inconclusive,
-        json::Verdict::Error => Exit::Error,
-    }
+    Exit::of(verdict)
 }
 
 /// How a question is to be answered.
@@ -115,12 +113,12 @@ fn failed(args: &Check, problem: &str) -> Exit {
     if terminal.is_json() {
         print(&error_report(args, problem.to_owned(), Vec::new()).to_json());
     }
-    Exit::Error
+    Exit::ERROR
 }
 
 fn error_report(args: &Check, reason: String, diagnostics: Vec<json::Diagnostic>) -> CheckReport {
     CheckReport {
-        verdict: json::Verdict::Error,
+        verdict: Verdict::Error,
         reason: Some(reason),
         file: args.file.display().to_string(),
         reduction: match args.explore {

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use raddle_outcome::Verdict;
 use raddle_report::json::{CheckReport, Comparison};
 use raddle_report::style::Role;
 
@@ -30,7 +31,7 @@ pub(crate) fn compare(args: &Compare) -> Exit {
                 };
                 print(&report.to_json());
             }
-            return Exit::Error;
+            return Exit::ERROR;
         }
     };
     let cancel = interrupt::flag();
@@ -39,7 +40,7 @@ pub(crate) fn compare(args: &Compare) -> Exit {
         print(CSV_HEADER);
     }
     let mut all = Vec::new();
-    let mut exit = Exit::Success;
+    let mut exit = Exit::SUCCESS;
     for (index, path) in args.files.iter().enumerate() {
         if cancelled() {
             break;
@@ -51,11 +52,11 @@ pub(crate) fn compare(args: &Compare) -> Exit {
             TableFormat::Json => {}
         }
         if compared.error.is_some() {
-            exit = worse(exit, Exit::Error);
+            exit = worse(exit, Exit::ERROR);
         }
         for complaint in compared.complaints() {
             complain(&format!("{complaint}\n"));
-            exit = worse(exit, Exit::Disagreement);
+            exit = worse(exit, Exit::DISAGREEMENT);
         }
         all.push(compared);
     }
@@ -65,16 +66,20 @@ pub(crate) fn compare(args: &Compare) -> Exit {
     }
     if cancelled() {
         complain("interrupted: these are the rows so far\n");
-        exit = worse(exit, Exit::Inconclusive);
+        exit = worse(exit, Exit::of(Verdict::Inconclusive));
     }
     exit
 }
 
 /// An error in Raddle matters more than one in a file, and that more than an interruption.
 fn worse(one: Exit, other: Exit) -> Exit {
-    let order = [Exit::Disagreement, Exit::Error, Exit::Inconclusive];
+    let order = [
+        Exit::DISAGREEMENT,
+        Exit::ERROR,
+        Exit::of(Verdict::Inconclusive),
+    ];
     let found = order.into_iter().find(|exit| [one, other].contains(exit));
-    found.unwrap_or(Exit::Success)
+    found.unwrap_or(Exit::SUCCESS)
 }
 
 fn terminal(args: &Compare) -> Terminal {
@@ -165,13 +170,15 @@ mod tests {
     use std::collections::BTreeSet;
 
     use raddle_explore::{Property, PropertySet, Statistics};
-    use raddle_report::json::Verdict;
+    use raddle_outcome::{Explored, Extent, LeftOut};
 
     use super::agreement::{Answers, Finding, Question};
     use super::rows::Row;
     use super::*;
 
     fn row(reduction: &'static str, findings: &[Finding]) -> Row {
+        let mut explored = Explored::default();
+        explored.covered(LeftOut::default().covering(Extent::All));
         Row {
             reduction,
             sound: true,
@@ -185,11 +192,7 @@ mod tests {
             asked: Vec::new(),
             not_checked: PropertySet::NONE,
             deadlock_excluded: None,
-            verdict: match findings {
-                [] => Verdict::Verified,
-                _ => Verdict::Violation,
-            },
-            reason: None,
+            explored,
             statistics: Statistics::default(),
         }
     }
@@ -222,10 +225,17 @@ mod tests {
 
     #[test]
     fn the_worst_exit_wins() {
-        let worst = |exits: &[Exit]| exits.iter().copied().fold(Exit::Success, worse);
-        assert_eq!(worst(&[]), Exit::Success);
-        assert_eq!(worst(&[Exit::Inconclusive, Exit::Error]), Exit::Error);
-        let all = [Exit::Error, Exit::Disagreement, Exit::Inconclusive];
-        assert_eq!(worst(&all), Exit::Disagreement);
+        let worst = |exits: &[Exit]| exits.iter().copied().fold(Exit::SUCCESS, worse);
+        assert_eq!(worst(&[]), Exit::SUCCESS);
+        assert_eq!(
+            worst(&[Exit::of(Verdict::Inconclusive), Exit::ERROR]),
+            Exit::ERROR
+        );
+        let all = [
+            Exit::ERROR,
+            Exit::DISAGREEMENT,
+            Exit::of(Verdict::Inconclusive),
+        ];
+        assert_eq!(worst(&all), Exit::DISAGREEMENT);
     }
 }

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use raddle_explore::{Property, PropertySet, Search};
 use raddle_machine::explain::explain as explain_program;
+use raddle_outcome::Verdict;
 use raddle_report::explanation::{Options, render};
 use raddle_report::json::CheckReport;
 
@@ -28,7 +29,7 @@ pub(crate) fn explain(args: &Explain) -> Exit {
     let program = match load(&args.file, terminal, args.timeout) {
         Ok(Loaded { program, .. }) => program,
         Err(not_loaded) => {
-            let exit = not_loaded.exit();
+            let exit = Exit::of(not_loaded.verdict());
             if terminal.is_json() {
                 let report = CheckReport {
                     verdict: not_loaded.verdict(),
@@ -74,7 +75,7 @@ pub(crate) fn explain(args: &Explain) -> Exit {
         print(&render(&explanation, &options));
     }
     match outcome.cut {
-        None => Exit::Success,
-        Some(_) => Exit::Inconclusive,
+        None => Exit::SUCCESS,
+        Some(_) => Exit::of(Verdict::Inconclusive),
     }
 }

@@ -33,11 +33,11 @@ pub(crate) fn format(args: &Fmt) -> Exit {
     }
     let any = |status| files.iter().any(|file| file.status == status);
     if any("error") {
-        Exit::Error
+        Exit::ERROR
     } else if any("would change") {
-        Exit::Violation
+        Exit::UNFORMATTED
     } else {
-        Exit::Success
+        Exit::SUCCESS
     }
 }
 

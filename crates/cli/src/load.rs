@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use raddle_lang::{Diagnostic, Severity, Source};
 use raddle_machine::Program;
+use raddle_outcome::Verdict;
 use raddle_report::json;
 
-use crate::Exit;
 use crate::terminal::{Terminal, complain, print};
 
 /// Texts longer than this are no programs. A tree takes up to a few hundred times as much memory as
@@ -48,18 +48,10 @@ impl NotLoaded {
     }
 
     /// What that means for the question that was asked.
-    pub(crate) fn verdict(&self) -> json::Verdict {
+    pub(crate) fn verdict(&self) -> Verdict {
         match self.out_of_time {
-            true => json::Verdict::Inconclusive,
-            false => json::Verdict::Error,
-        }
-    }
-
-    /// What to say to the shell.
-    pub(crate) fn exit(&self) -> Exit {
-        match self.out_of_time {
-            true => Exit::Inconclusive,
-            false => Exit::Error,
+            true => Verdict::Inconclusive,
+            false => Verdict::Error,
         }
     }
 }
@@ -143,7 +135,8 @@ pub(crate) fn load(
     let compiled = compile_within(path, time);
     match &compiled {
         Err(not_loaded) if not_loaded.out_of_time && !terminal.is_json() => {
-            print(&format!("inconclusive: {}\n", not_loaded.reason));
+            let verdict = not_loaded.verdict().name();
+            print(&format!("{verdict}: {}\n", not_loaded.reason));
         }
         Err(not_loaded) if !not_loaded.out_of_time => terminal.error(&not_loaded.reason),
         _ => {}

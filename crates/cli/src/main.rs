@@ -21,28 +21,34 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use raddle_report::json::{CheckReport, Verdict};
+use raddle_outcome::Verdict;
+use raddle_report::json::CheckReport;
 
 use args::{Cli, Command};
 
 /// What a command says to the shell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Exit {
-    /// Verified, or done.
-    Success = 0,
-    /// There is a violation (or a file that would be formatted).
-    Violation = 1,
+struct Exit(u8);
+
+impl Exit {
+    /// Done.
+    const SUCCESS: Self = Self::of(Verdict::Verified);
     /// The command line or the program is wrong, or the output could not be written.
-    Error = 2,
-    /// The search proves nothing.
-    Inconclusive = 3,
+    const ERROR: Self = Self::of(Verdict::Error);
+    /// A file would be formatted.
+    const UNFORMATTED: Self = Self(1);
     /// Reductions that should agree do not: there is an error in one of them.
-    Disagreement = 4,
+    const DISAGREEMENT: Self = Self(4);
+
+    /// The answer to what was asked.
+    const fn of(verdict: Verdict) -> Self {
+        Self(verdict.exit_code())
+    }
 }
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
-        Self::from(exit as u8)
+        Self::from(exit.0)
     }
 }
 
@@ -50,7 +56,7 @@ impl From<Exit> for ExitCode {
 fn usage(error: &clap::Error) -> Exit {
     terminal::note_output(error.print());
     if !error.use_stderr() {
-        return Exit::Success;
+        return Exit::SUCCESS;
     }
     let words: Vec<_> = std::env::args().collect();
     let json = words.iter().any(|word| word == "--format=json")
@@ -65,7 +71,7 @@ fn usage(error: &clap::Error) -> Exit {
         };
         terminal::print(&report.to_json());
     }
-    Exit::Error
+    Exit::ERROR
 }
 
 fn main() -> ExitCode {
@@ -74,7 +80,7 @@ fn main() -> ExitCode {
         Err(error) => usage(&error),
     };
     match terminal::lost_output() {
-        true => Exit::Error.into(),
+        true => Exit::ERROR.into(),
         false => exit.into(),
     }
 }

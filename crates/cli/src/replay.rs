@@ -6,6 +6,7 @@ use std::sync::Arc;
 use raddle_explore::{Choice, Move, ThreadId, Violation, repeats_fairly};
 use raddle_machine::narrate::{Narrator, Told};
 use raddle_machine::{Granularity, Machine, Program};
+use raddle_outcome::Verdict;
 use raddle_report::json::{
     self, CheckReport, ScheduledMove, TraceFile, TracedProgram, TracedViolation, ViolationKind,
 };
@@ -114,7 +115,7 @@ fn fail(args: &Replay, terminal: Terminal, problem: Problem) -> Exit {
     }
     if terminal.is_json() {
         let report = CheckReport {
-            verdict: json::Verdict::Error,
+            verdict: Verdict::Error,
             reason: Some(problem.message),
             file: args.file.display().to_string(),
             diagnostics: problem.diagnostics,
@@ -122,7 +123,7 @@ fn fail(args: &Replay, terminal: Terminal, problem: Problem) -> Exit {
         };
         print(&report.to_json());
     }
-    Exit::Error
+    Exit::ERROR
 }
 
 /// Why a trace can not be replayed.
@@ -207,7 +208,7 @@ fn run(args: &Replay, traced: &Traced, terminal: Terminal) -> Result<Exit, Probl
         Debugger::new(traced, &story, terminal).run();
     } else if terminal.is_json() {
         let report = CheckReport {
-            verdict: json::Verdict::Violation,
+            verdict: Verdict::Violation,
             file: traced.program.source().name.clone(),
             search: "replay".into(),
             granularity: traced.granularity_name.into(),
@@ -220,7 +221,7 @@ fn run(args: &Replay, traced: &Traced, terminal: Terminal) -> Result<Exit, Probl
     } else {
         print(&lanes::render(&story, &terminal.lanes()));
     }
-    Ok(Exit::Violation)
+    Ok(Exit::of(Verdict::Violation))
 }
 
 /// Runs the schedule, and makes sure that it still ends as the trace says.

@@ -6,6 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use raddle_machine::Machine;
 use raddle_machine::narrate::{Narrator, Told};
+use raddle_outcome::Verdict;
 use raddle_report::json::{self, CheckReport, ViolationKind};
 use raddle_report::lanes;
 use raddle_report::story::{Ending, Story};
@@ -34,7 +35,7 @@ pub(crate) fn simulate(args: &Run) -> Exit {
         Err(not_loaded) => {
             if terminal.is_json() {
                 let report = CheckReport {
-                    verdict: json::Verdict::Error,
+                    verdict: Verdict::Error,
                     reason: Some(not_loaded.reason),
                     file: args.file.display().to_string(),
                     diagnostics: not_loaded.diagnostics,
@@ -42,7 +43,7 @@ pub(crate) fn simulate(args: &Run) -> Exit {
                 };
                 print(&report.to_json());
             }
-            return Exit::Error;
+            return Exit::ERROR;
         }
     };
     let seed = args.seed.unwrap_or_else(clock_seed);
@@ -83,8 +84,8 @@ pub(crate) fn simulate(args: &Run) -> Exit {
     if terminal.is_json() {
         let report = CheckReport {
             verdict: match kind {
-                Some(_) => json::Verdict::Violation,
-                None => json::Verdict::Inconclusive,
+                Some(_) => Verdict::Violation,
+                None => Verdict::Inconclusive,
             },
             reason: kind
                 .is_none()
@@ -109,9 +110,9 @@ pub(crate) fn simulate(args: &Run) -> Exit {
         }
     }
     if kind.is_some() {
-        Exit::Violation
+        Exit::of(Verdict::Violation)
     } else {
-        Exit::Success
+        Exit::SUCCESS
     }
 }
 

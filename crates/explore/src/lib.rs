@@ -47,13 +47,12 @@ pub mod testing;
 
 pub use in_turn::{Repeating, run_in_turn};
 pub use property::{Property, PropertySet};
+pub use raddle_outcome::{Assumption, Kind, Verdict};
 pub use reduction::{
     BlockedThread, Effort, End, PendingAccess, Race, Reduction, Visitor, for_each_race,
 };
 pub use replay::{Replayed, canonical_path, repeats_fairly, replay};
-pub use search::{
-    Cause, Inconclusive, Limit, Order, Outcome, Progress, Search, Statistics, Verdict, Violation,
-};
+pub use search::{Cause, Order, Outcome, Progress, Search, Statistics, Violation};
 pub use store::{ExactStore, Inserted, ShardedStore, Shards, StateId, Store, StoreFull};
 pub use system::{
     Access, AccessKind, Choice, Fault, FaultKind, Footprint, Guard, Location, Move, Place, Status,

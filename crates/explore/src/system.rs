@@ -205,7 +205,7 @@ pub enum FaultKind {
     /// Nothing is wrong with the program: the state after the step would be larger than the
     /// system can keep, in the way that is said here. That depends on everything that other
     /// threads have done or not done, so no footprint tells of it. It is no violation of any
-    /// property but [cuts](crate::Limit::Capacity) the search, which goes on elsewhere: a
+    /// property but [cuts](raddle_outcome::Kind::Capacity) the search, which goes on elsewhere: a
     /// reduction may meet it or not.
     Capacity(&'static str),
 }

@@ -4,7 +4,7 @@
 mod common;
 
 use common::machine;
-use raddle_explore::{Inconclusive, Limit, Outcome, PropertySet, Search, Verdict, reductions};
+use raddle_explore::{Assumption, Kind, Outcome, PropertySet, Search, Verdict, reductions};
 
 /// The outcomes with all reductions, each with its name.
 fn outcomes(text: &str) -> Vec<(&'static str, Outcome)> {
@@ -22,18 +22,28 @@ fn outcomes(text: &str) -> Vec<(&'static str, Outcome)> {
     outcomes
 }
 
-const THREADS: Limit = Limit::Capacity("more than 4096 threads at a time");
-const OBJECTS: Limit = Limit::Capacity("more than 65535 heap objects at a time");
+const THREADS: &str = "more than 4096 threads at a time";
+const OBJECTS: &str = "more than 65535 heap objects at a time";
+
+/// The search was cut because a state would have had so many.
+fn assert_cut(outcome: &Outcome, what: &'static str) {
+    let capacity = Assumption::from(Kind::Capacity).because(what);
+    assert_eq!(outcome.cut, Some(capacity), "{}", outcome.reduction);
+    assert_eq!(
+        outcome.verdict(),
+        Verdict::Inconclusive,
+        "{}",
+        outcome.reduction
+    );
+}
 
 #[test]
 fn too_many_threads_prove_nothing() {
     let text = "int go;
          void waits() { await(go == 1); }
          void main() { atomic { for (int i = 0; i < 4096; i++) { spawn waits(); } } }";
-    for (reduction, outcome) in outcomes(text) {
-        assert_eq!(outcome.cut, Some(THREADS), "{reduction}");
-        let cut = Verdict::Inconclusive(Inconclusive::Cut(THREADS));
-        assert_eq!(outcome.verdict(), cut, "{reduction}");
+    for (_, outcome) in outcomes(text) {
+        assert_cut(&outcome, THREADS);
     }
 }
 
@@ -49,9 +59,8 @@ fn too_many_objects_prove_nothing() {
                  }
              }
          }";
-    for (reduction, outcome) in outcomes(text) {
-        let cut = Verdict::Inconclusive(Inconclusive::Cut(OBJECTS));
-        assert_eq!(outcome.verdict(), cut, "{reduction}");
+    for (_, outcome) in outcomes(text) {
+        assert_cut(&outcome, OBJECTS);
     }
 }
 
@@ -63,7 +72,7 @@ fn violations_elsewhere_are_still_found() {
          void other() { x = 1; x = 2; assert(x == 0); }
          run many() || other();";
     for (reduction, outcome) in outcomes(text) {
-        assert_eq!(outcome.verdict(), Verdict::Violated, "{reduction}");
+        assert_eq!(outcome.verdict(), Verdict::Violation, "{reduction}");
         let message = outcome.violations[0].message();
         assert_eq!(message, "assertion failed: x == 0", "{reduction}");
     }
@@ -81,6 +90,6 @@ fn a_limit_on_depth_does_not_keep_a_reduction_from_learning() {
         .properties(transactions.preserves())
         .max_depth(2);
     let outcome = search.run(&mut machine(text), transactions.as_mut());
-    assert_eq!(outcome.verdict(), Verdict::Violated);
+    assert_eq!(outcome.verdict(), Verdict::Violation);
     assert_eq!(outcome.statistics.rounds, 2);
 }

@@ -129,9 +129,9 @@ kinds! {
     /// A step has more alternatives than are tried.
     Alternatives Limit "alternatives" "a step has too many alternatives to try each of them";
     /// Executions with more preemptions were left out.
-    Preemptions Limit "preemptions" "executions with more preemptions were not run";
+    Preemptions Limit "preemptions" "not all executions beyond the bound on preemptions were run";
     /// Executions were chosen at random.
-    Random Limit "random" "executions were chosen at random";
+    Random Limit "random" "executions were chosen at random, which proves nothing about others";
     /// One given schedule was run.
     OneSchedule Limit "one-schedule" "only one schedule was run";
     /// There are more ways to reverse a race than were tried.
@@ -145,9 +145,9 @@ kinds! {
     /// An execution was given up before its end.
     GivenUp Limit "given-up" "an execution was given up before its end";
     /// The way of exploring does not preserve a property that was asked for.
-    NotPreserved Limit "not-preserved" "a property is not preserved";
+    NotPreserved Limit "not-preserved" "the reduction does not preserve what was asked for";
     /// No execution was checked to its end.
-    Vacuous Limit "vacuous" "every execution was cut, so nothing was checked to its end";
+    Vacuous Limit "vacuous" "vacuous: every execution that was seen to its end was cut by an `assume`, so nothing was checked";
     /// Atomics were run with a stronger ordering than the program asks for.
     WeakOrdering Model "weak-ordering" "atomics were run as sequentially consistent, though the program asks for less";
     /// Something that can time out did not.
@@ -232,6 +232,15 @@ impl<P> Assumptions<P> {
     #[must_use]
     pub fn find(&self, kind: Kind) -> Option<&Assumption<P>> {
         self.iter().find(|one| one.kind == kind)
+    }
+
+    /// Says more of those of a kind, in place of what is said beyond the kind.
+    pub fn explain(&mut self, more: impl Fn(Kind) -> Option<String>) {
+        for one in &mut self.list {
+            if let Some(detail) = more(one.kind) {
+                one.detail = Some(detail.into());
+            }
+        }
     }
 
     /// The same, with places as somebody else knows them.

@@ -68,6 +68,21 @@ pub struct Coverage {
 }
 
 impl Coverage {
+    /// What both cover.
+    pub(crate) fn and(mut self, other: Self) -> Self {
+        let mut left_out = LeftOut {
+            kinds: std::mem::take(&mut self.left_out),
+        };
+        left_out.absorb(LeftOut {
+            kinds: other.left_out,
+        });
+        left_out.covering(match (self.extent, other.extent) {
+            (Extent::Some, _) | (_, Extent::Some) => Extent::Some,
+            (Extent::All, extent) | (extent, Extent::All) => extent,
+            (Extent::UpToBound(one), Extent::UpToBound(other)) => Extent::UpToBound(one.min(other)),
+        })
+    }
+
     /// How much was covered.
     #[must_use]
     pub fn extent(&self) -> Extent {

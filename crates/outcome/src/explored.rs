@@ -46,9 +46,38 @@ impl<P: PartialEq> Explored<P> {
         self.coverage = Some(coverage);
         if let Extent::UpToBound(bound) = self.extent() {
             let bounded = Assumption::from(Kind::Preemptions);
-            self.assume(bounded.because(format!("those with more than {bound}")));
+            self.assume(bounded.because(beyond(bound)));
         }
     }
+}
+
+impl<P: PartialEq> Explored<P> {
+    /// Both together, if each is about another question to the same program: what both cover, resting on what either of them
+    /// rests on.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
+        self.assumptions.absorb(other.assumptions);
+        let mut both = Self {
+            coverage: self
+                .coverage
+                .zip(other.coverage)
+                .map(|(one, other)| one.and(other)),
+            finished_bound: self
+                .finished_bound
+                .zip(other.finished_bound)
+                .map(|(one, other)| one.min(other)),
+            assumptions: self.assumptions,
+        };
+        if let Some(bound) = both.bound() {
+            both.explain(|kind| (kind == Kind::Preemptions).then(|| beyond(bound)));
+        }
+        both
+    }
+}
+
+/// Which executions are beyond a bound on preemptions.
+fn beyond(bound: u32) -> String {
+    format!("those with more than {bound}")
 }
 
 impl<P> Explored<P> {
@@ -84,6 +113,14 @@ impl<P> Explored<P> {
         }
     }
 
+    /// The bound on preemptions up to which the program is right, if nothing is wrong with what was explored, and there is more. That is
+    /// no more than [`bound`](Self::bound) says, and nothing if no execution was checked to its end.
+    #[must_use]
+    pub fn verified_up_to_bound(&self, violations: usize) -> Option<u32> {
+        let is_right = violations == 0 && self.assumptions.find(Kind::Vacuous).is_none();
+        self.bound().filter(|_| is_right)
+    }
+
     /// Whether every execution was run that the explorer can run. A real machine may have others: see
     /// [`Nature::Model`](crate::Nature::Model).
     #[must_use]
@@ -95,6 +132,20 @@ impl<P> Explored<P> {
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.is_exhausted() && self.assumptions.are_none()
+    }
+
+    /// Says more of the assumptions of a kind, in place of what is said beyond the kind.
+    pub fn explain(&mut self, more: impl Fn(Kind) -> Option<String>) {
+        self.assumptions.explain(more);
+    }
+
+    /// The same, with places as somebody else knows them.
+    pub fn map_places<Q>(self, place: impl FnMut(P) -> Q) -> Explored<Q> {
+        Explored {
+            coverage: self.coverage,
+            finished_bound: self.finished_bound,
+            assumptions: self.assumptions.map_places(place),
+        }
     }
 
     /// What it rested on.
@@ -154,6 +205,49 @@ mod tests {
         let bounded = explored(&[], Extent::UpToBound(2));
         assert_eq!(bounded.bound(), Some(2));
         assert!(!bounded.is_complete() && !bounded.is_exhausted());
+    }
+
+    /// Two questions are answered together only as far as each is.
+    #[test]
+    fn both_cover_what_each_covers() {
+        let claims = [
+            Extent::Some,
+            Extent::UpToBound(1),
+            Extent::UpToBound(2),
+            Extent::All,
+        ];
+        for (index, &one) in claims.iter().enumerate() {
+            for &other in &claims[index..] {
+                let together = explored(&[], one).and(explored(&[], other));
+                assert_eq!(together.extent(), one, "{one:?}, {other:?}");
+                if let Extent::UpToBound(bound) = one {
+                    let beyond = together.assumptions().find(Kind::Preemptions);
+                    let detail = beyond.and_then(|beyond| beyond.detail.as_deref());
+                    assert_eq!(detail, Some(super::beyond(bound).as_str()));
+                }
+                let together = explored(&[], other).and(explored(&[], one));
+                assert_eq!(together.extent(), one, "{other:?}, {one:?}");
+            }
+        }
+        for &kind in Kind::ALL {
+            let complete = !kind.makes_incomplete();
+            let (with, without) = (explored(&[kind], Extent::All), explored(&[], Extent::All));
+            assert_eq!(with.clone().and(without.clone()).is_complete(), complete);
+            assert_eq!(without.and(with).is_complete(), complete, "{kind:?}");
+        }
+        let nothing = Explored::<u32>::default();
+        assert!(!explored(&[], Extent::All).and(nothing).is_complete());
+    }
+
+    #[test]
+    fn nothing_is_right_up_to_a_bound_if_nothing_was_checked() {
+        let mut all = Explored::<u32>::default();
+        all.bound_reached(1);
+        all.covered(LeftOut::default().covering(Extent::UpToBound(2)));
+        assert_eq!(all.verified_up_to_bound(0), Some(2));
+        assert_eq!(all.verified_up_to_bound(1), None);
+        all.assume(Kind::Vacuous);
+        assert_eq!(all.verified_up_to_bound(0), None);
     }
 
     #[test]

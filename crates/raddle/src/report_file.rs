@@ -4,10 +4,8 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-use raddle_outcome::{Assumptions, Verdict};
-use raddle_report::assumptions;
 use raddle_report::json::{self, CheckReport, ViolationKind};
-use raddle_report::story::{Ending, Note, Spot, Story};
+use raddle_report::story::{Ending, Note, Story};
 use raddle_schedule::explorers::{Parameters, by_name};
 
 use crate::Options;
@@ -28,12 +26,10 @@ pub(crate) fn report(
     (place, elapsed): (Place, Duration),
 ) -> CheckReport {
     let violations = violations(program, explored);
-    let rests_on = in_words(explored);
-    let verdict = Verdict::of(violations.len(), &explored.explored);
+    let rests_on = explored.explored.clone().map_places(spot);
+    let verified_up_to_bound = rests_on.verified_up_to_bound(violations.len());
     let parameters = parameters(options);
     CheckReport {
-        verdict: verdict.into(),
-        reason: (verdict == Verdict::Inconclusive).then(|| reason(&rests_on)),
         file: place.file().into(),
         plan: format!("executions one by one: {}", explorer(options)),
         granularity: "operation".into(),
@@ -43,11 +39,10 @@ pub(crate) fn report(
             cut: explored.cut,
             ..json::Statistics::default()
         },
-        assumptions: rests_on.iter().map(json::Assumption::from).collect(),
         exploration: Some(json::Exploration {
             explorer: explorer(options).into(),
             bound: parameters.bound,
-            verified_up_to_bound: explored.explored.bound().filter(|_| violations.is_empty()),
+            verified_up_to_bound,
             seed: parameters.seed,
             depth: parameters.depth,
             executions: explored.executions,
@@ -55,22 +50,7 @@ pub(crate) fn report(
             steps: None,
             longest: None,
         }),
-        violations,
-        ..CheckReport::default()
-    }
-}
-
-/// What an exploration rests on, with places that can be printed.
-fn in_words(explored: &Explored) -> Assumptions<Spot> {
-    let all = explored.explored.assumptions().clone();
-    all.map_places(spot)
-}
-
-fn reason(rests_on: &Assumptions<Spot>) -> String {
-    let reasons = assumptions::lines(rests_on, |kind| kind.makes_incomplete());
-    match reasons.is_empty() {
-        true => "not all executions were run".into(),
-        false => reasons.join("; "),
+        ..CheckReport::of(&rests_on, violations)
     }
 }
 

@@ -15,7 +15,6 @@ mod violation;
 pub use comparison::{ComparedFile, ComparedRow, Comparison, Disagreement, Found};
 pub use report::{
     Assumption, CheckReport, Diagnostic, Exploration, Severity, Statistics, Unreached, VERSION,
-    Verdict,
 };
 pub use run::{PossibleDeadlock, PossibleDeadlockKind, Run};
 pub use trace_file::{

@@ -3,7 +3,8 @@
 #[path = "support/schema.rs"]
 mod schema;
 
-use raddle_report::json::{CheckReport, Verdict};
+use raddle_outcome::Verdict;
+use raddle_report::json::CheckReport;
 use serde_json::{Value, json};
 
 fn report(verdict: Verdict) -> Value {

@@ -81,6 +81,17 @@ impl<'a, S: System> Findings<'a, S> {
     /// What came of it, the explorer having covered that much.
     pub(super) fn into_examination(self, coverage: Coverage) -> Examination {
         let mut examination = self.examination;
+        if examination.cut > 0 {
+            let executions = match examination.cut {
+                1 => "1 execution".into(),
+                cut => format!("{cut} executions"),
+            };
+            let cut = Assumption::from(Kind::Assume);
+            examination.explored.assume(cut.because(executions));
+        }
+        if examination.cut > 0 && examination.cut == examination.executions {
+            examination.explored.assume(Kind::Vacuous);
+        }
         examination.explored.covered(coverage);
         examination.classes = self.classes.len() as u64;
         examination

@@ -6,21 +6,21 @@ use raddle_explore::reductions::auto::Plan;
 use raddle_machine::{Machine, Program};
 
 use super::deadlocks::Reasons;
-use super::searches::{DeadlockAnswer, Findings};
+use super::searches::{DeadlockAnswer, Searched};
 use super::strategy::Strategy;
 use crate::args::Check;
 
 /// Which reductions were used and why, in one line.
-pub(super) fn line(findings: &Findings, args: &Check, program: &Arc<Program>) -> String {
-    let first = findings.runs[0].reduction;
-    match (&findings.strategy, &findings.deadlocks) {
+pub(super) fn line(searched: &Searched, args: &Check, program: &Arc<Program>) -> String {
+    let first = searched.runs[0].reduction;
+    match (&searched.strategy, &searched.deadlocks) {
         (Strategy::Fixed { .. }, None) => format!("{first}, as asked for"),
         (Strategy::Fixed { .. }, Some(answer)) => {
             let lost = format!("deadlocks are not preserved by {first}");
             match answer {
                 DeadlockAnswer::Excluded => format!("{lost}, but excluded by the lock order"),
                 DeadlockAnswer::Possible(_) => {
-                    let reasons = reasons(findings, args, program).unwrap_or_default();
+                    let reasons = reasons(searched, args, program).unwrap_or_default();
                     format!("{lost}: there may be one, because {}", reasons.first())
                 }
                 DeadlockAnswer::NotLookedFor(why) => {
@@ -36,7 +36,7 @@ pub(super) fn line(findings: &Findings, args: &Check, program: &Arc<Program>) ->
                 format!("auto: {first}; deadlock excluded by the lock order")
             }
             Some(DeadlockAnswer::Possible(_)) => {
-                let reasons = reasons(findings, args, program).unwrap_or_default();
+                let reasons = reasons(searched, args, program).unwrap_or_default();
                 let why = reasons.first();
                 format!("auto: {first}; deadlock checked by {by}, because {why}")
             }
@@ -49,12 +49,12 @@ pub(super) fn line(findings: &Findings, args: &Check, program: &Arc<Program>) ->
 
 /// What a person should know about the choice, one or more lines; nothing if the user chose
 /// and nothing was lost.
-pub(super) fn remarks(findings: &Findings, args: &Check, program: &Arc<Program>) -> Vec<String> {
-    match (&findings.strategy, &findings.deadlocks) {
+pub(super) fn remarks(searched: &Searched, args: &Check, program: &Arc<Program>) -> Vec<String> {
+    match (&searched.strategy, &searched.deadlocks) {
         (Strategy::Fixed { .. }, None) => Vec::new(),
         (Strategy::Fixed { .. }, Some(DeadlockAnswer::Possible(_))) => {
-            let first = findings.runs[0].reduction;
-            let reasons = reasons(findings, args, program).unwrap_or_default();
+            let first = searched.runs[0].reduction;
+            let reasons = reasons(searched, args, program).unwrap_or_default();
             let mut lines = vec![format!(
                 "deadlocks are not preserved by {first}: there may be one, because"
             )];
@@ -68,25 +68,25 @@ pub(super) fn remarks(findings: &Findings, args: &Check, program: &Arc<Program>)
             lines.push("to find out: --reduction auto, or --property deadlock".into());
             lines
         }
-        _ => vec![line(findings, args, program)],
+        _ => vec![line(searched, args, program)],
     }
 }
 
 /// Why there may be a deadlock that was asked for and not looked for.
 pub(super) fn open_reasons(
-    findings: &Findings,
+    searched: &Searched,
     args: &Check,
     program: &Arc<Program>,
 ) -> Option<Reasons> {
-    match findings.strategy {
-        Strategy::Fixed { .. } => reasons(findings, args, program),
+    match searched.strategy {
+        Strategy::Fixed { .. } => reasons(searched, args, program),
         Strategy::Auto(_) => None,
     }
 }
 
 /// Why there may be a deadlock, as far as the first search tells.
-fn reasons(findings: &Findings, args: &Check, program: &Arc<Program>) -> Option<Reasons> {
-    let Some(DeadlockAnswer::Possible(possible)) = &findings.deadlocks else {
+fn reasons(searched: &Searched, args: &Check, program: &Arc<Program>) -> Option<Reasons> {
+    let Some(DeadlockAnswer::Possible(possible)) = &searched.deadlocks else {
         return None;
     };
     let machine = Machine::new(Arc::clone(program), args.step.granularity.granularity());

@@ -9,32 +9,28 @@ use std::time::{Duration, Instant};
 use raddle_explore::lock_order::Deadlocks;
 use raddle_explore::reductions::auto::Plan;
 use raddle_explore::{
-    Inconclusive, Limit, Outcome, Place, Property, PropertySet, Search, System, Verdict, Violation,
-    replay, run_in_turn,
+    Outcome, Place, Property, PropertySet, Search, System, Violation, replay, run_in_turn,
 };
-use raddle_lang::Span;
 use raddle_machine::narrate::Narrator;
 use raddle_machine::{Machine, Program};
-use raddle_outcome::{Assumption, Assumptions};
-use raddle_report::json::{self, ViolationKind};
+use raddle_outcome::{Explored, Kind, Verdict};
+use raddle_report::answer::Answer;
+use raddle_report::json::ViolationKind;
 use raddle_report::story::{Spot, Story};
 
-use super::Counterexample;
+use super::findings::Findings;
 use super::strategy::Strategy;
 use crate::args::{Check, goals_wanted, properties};
 use crate::progress::ProgressLine;
 use crate::terminal::Terminal;
 use crate::{interrupt, memory, reduction, tell};
 
-/// Everything there is to report about a check.
-pub(super) struct Findings {
+/// The searches of a check.
+pub(super) struct Searched {
     /// The searches, in their order.
     pub(super) runs: Vec<Outcome>,
-    /// The violations, those of goals included.
-    pub(super) stories: Vec<(ViolationKind, Story)>,
-    pub(super) unreached: Vec<Span>,
-    /// Where threads go on for ever, if no execution ends.
-    pub(super) never_ends: Option<Vec<Spot>>,
+    /// The position of the one that has decided.
+    pub(super) decisive: usize,
     pub(super) strategy: Strategy,
     /// What became of deadlocks, if the first search does not preserve them.
     pub(super) deadlocks: Option<DeadlockAnswer>,
@@ -50,80 +46,30 @@ pub(super) enum DeadlockAnswer {
     NotLookedFor(&'static str),
 }
 
-impl Findings {
-    pub(super) fn verdict(&self) -> json::Verdict {
-        if !self.stories.is_empty() {
-            return json::Verdict::Violation;
-        }
-        verdict_of(self.decisive())
+impl Searched {
+    /// What all of them together have explored.
+    fn explored(&self) -> Explored<Place> {
+        let all = self.runs.iter().map(Outcome::explored);
+        all.reduce(Explored::and).unwrap_or_default()
     }
 
-    pub(super) fn reason(&self) -> Option<String> {
-        match self.stories.is_empty() {
-            true => reason_of(self.decisive()),
-            false => None,
-        }
-    }
-
-    /// What the verdict rests on: what any of the searches has left out. Places are not known.
-    pub(super) fn assumptions(&self) -> Assumptions<Spot> {
-        let mut all = Assumptions::default();
-        for run in &self.runs {
-            for assumption in run.explored().assumptions() {
-                let (kind, detail) = (assumption.kind, assumption.detail.clone());
-                let place = None;
-                all.add(Assumption {
-                    kind,
-                    place,
-                    detail,
-                });
-            }
-        }
-        all
-    }
-
-    /// Whether everything was seen and verified, and no execution has an end: neither all threads ended,
-    /// nor did they wait for each other, fail, or meet an assumption.
-    fn never_ends(&self) -> bool {
+    /// Whether no execution has an end: neither all threads ended, nor did they wait for each other, fail, or meet
+    /// an assumption.
+    fn sees_no_end(&self) -> bool {
         let ends = |run: &Outcome| {
             let statistics = &run.statistics;
             let ends = statistics.terminated + statistics.deadlocked + statistics.failed;
             ends + statistics.cut + statistics.cut_between > 0
         };
-        self.verdict() == json::Verdict::Verified && !self.runs.iter().any(ends)
-    }
-
-    /// The position of the run that has decided: the first whose verdict is the worst.
-    pub(super) fn decisive_index(&self) -> usize {
-        let first = |verdict| {
-            let mut runs = self.runs.iter();
-            runs.position(|run| verdict_of(run) == verdict)
-        };
-        let violation = first(json::Verdict::Violation);
-        let inconclusive = || {
-            let undecided = self.stories.is_empty();
-            first(json::Verdict::Inconclusive).filter(|_| undecided)
-        };
-        violation.or_else(inconclusive).unwrap_or(0)
+        !self.runs.iter().any(ends)
     }
 
     pub(super) fn decisive(&self) -> &Outcome {
-        &self.runs[self.decisive_index()]
-    }
-
-    /// The first violation that has a schedule; its story is the first one.
-    pub(super) fn into_counterexample(self) -> Option<Counterexample> {
-        let violation = self
-            .runs
-            .into_iter()
-            .flat_map(|run| run.violations)
-            .next()?;
-        let (kind, story) = self.stories.into_iter().next()?;
-        Some((violation, kind, story))
+        &self.runs[self.decisive]
     }
 
     /// The properties that the verdict is about.
-    pub(super) fn checked(&self, args: &Check) -> PropertySet {
+    fn checked(&self, args: &Check) -> PropertySet {
         match (&self.strategy, &self.deadlocks) {
             (Strategy::Fixed { properties, .. }, Some(DeadlockAnswer::Excluded)) => {
                 properties.with(Property::Deadlock)
@@ -134,40 +80,18 @@ impl Findings {
     }
 }
 
-/// The verdict of one search, for reports.
-pub(super) fn verdict_of(run: &Outcome) -> json::Verdict {
-    raddle_outcome::Verdict::of(run.violations.len(), &run.explored()).into()
+/// The first search with a violation, or else the first that is inconclusive. A goal that is not reached is a violation that
+/// the first search has found.
+fn decisive(runs: &[Outcome], stories: &[(ViolationKind, Story)]) -> usize {
+    let first = |verdict| runs.iter().position(|run| run.verdict() == verdict);
+    let inconclusive = || first(Verdict::Inconclusive).filter(|_| stories.is_empty());
+    first(Verdict::Violation).or_else(inconclusive).unwrap_or(0)
 }
 
-/// Why a search proves nothing, if it does not, in words that users of the language know.
-pub(crate) fn reason_of(run: &Outcome) -> Option<String> {
-    let Verdict::Inconclusive(reason) = run.verdict() else {
-        return None;
-    };
-    Some(match reason {
-        // That nothing was checked to its end says more than that something was not checked.
-        Inconclusive::Vacuous | Inconclusive::NotPreserved(_) if run.vacuous => {
-            let executions = match sees_every_end(run) {
-                true => "every execution",
-                false => "every execution that was seen to its end",
-            };
-            format!(
-                "vacuous: {executions} was cut by an `assume`, so nothing was checked to its end"
-            )
-        }
-        other => other.to_string(),
-    })
-}
-
-/// Whether a complete search has seen every way in which executions end. One that does not
-/// preserve deadlocks may have missed those that end in one, or that wait for
-/// a thread that has failed; all others it has seen.
-fn sees_every_end(run: &Outcome) -> bool {
-    match &run.deadlocks {
-        None => true,
-        Some(Deadlocks::Excluded) => run.statistics.faults_not_asked == 0,
-        Some(Deadlocks::Possible(_)) => false,
-    }
+/// What one search says. It knows no places.
+pub(super) fn answer_of(run: &Outcome) -> Answer {
+    let explored = run.explored().map_places(|_| Spot::default());
+    Answer::of(&explored, run.violations.len())
 }
 
 /// Runs the searches.
@@ -176,7 +100,7 @@ pub(super) fn explore(
     program: &Arc<Program>,
     strategy: Strategy,
     terminal: Terminal,
-) -> Findings {
+) -> (Findings, Searched) {
     let runner = Runner::new(args, program, terminal);
     let asked = properties(&args.asked.property);
     let (first, looked_for) = match &strategy {
@@ -221,18 +145,27 @@ pub(super) fn explore(
         }
         unreached = machine.unreached();
     }
-    let mut findings = Findings {
+    let searched = Searched {
+        decisive: decisive(&runs, &stories),
         runs,
-        stories,
-        unreached,
-        never_ends: None,
         strategy,
         deadlocks,
     };
-    if findings.never_ends() {
+    let narrator = Narrator::new(runner.machine());
+    let explored = searched.explored();
+    let mut violations = searched.runs.iter().flat_map(|run| &run.violations);
+    let mut findings = Findings {
+        explored: explored.map_places(|place| narrator.statement_spot(place)),
+        checked: searched.checked(args),
+        stories,
+        violation: violations.next().cloned(),
+        unreached,
+        never_ends: None,
+    };
+    if findings.answer().verdict == Verdict::Verified && searched.sees_no_end() {
         findings.never_ends = Some(loops(runner.machine()));
     }
-    findings
+    (findings, searched)
 }
 
 /// Where the threads go on for ever if they take turns: for each, the first statement in the text of
@@ -272,13 +205,14 @@ fn loops(mut machine: Machine) -> Vec<Spot> {
 
 /// What a search that does not preserve deadlocks tells about them.
 fn answer(outcome: &Outcome, args: &Check) -> DeadlockAnswer {
-    let violated = outcome.verdict() == Verdict::Violated && !args.all;
-    match (&outcome.deadlocks, outcome.cut) {
+    let violated = outcome.verdict() == Verdict::Violation && !args.all;
+    let cut = outcome.cut.as_ref().map(|limit| limit.kind);
+    match (&outcome.deadlocks, cut) {
         _ if violated => DeadlockAnswer::NotLookedFor("there is another violation"),
         (Some(Deadlocks::Excluded), None) => DeadlockAnswer::Excluded,
         (Some(possible), None) => DeadlockAnswer::Possible(possible.clone()),
         // Whoever limits the depth wants to see all there is up to that depth.
-        (_, Some(Limit::Depth)) => DeadlockAnswer::Possible(Deadlocks::Possible(Vec::new())),
+        (_, Some(Kind::Depth)) => DeadlockAnswer::Possible(Deadlocks::Possible(Vec::new())),
         _ => DeadlockAnswer::NotLookedFor("the search was cut"),
     }
 }

@@ -1,195 +1,81 @@
-//! The findings of a check, for people.
+//! What searches add to the text for people.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use raddle_explore::{Inconclusive, Outcome, Verdict};
-use raddle_lang::Span;
+use raddle_explore::Outcome;
 use raddle_machine::Program;
-use raddle_report::json::{self, ViolationKind};
-use raddle_report::lanes;
-use raddle_report::story::{Spot, Story};
-use raddle_report::style::Role;
+use raddle_outcome::{Kind, Verdict};
 use raddle_report::table::{bytes, duration, key_values, number};
 
-use super::searches::{Findings, reason_of, verdict_of};
-use super::{depth, first_line, plan, property_names, transitions, visited};
+use super::findings::{Details, Findings};
+use super::searches::{Searched, answer_of};
+use super::{depth, plan, transitions, visited};
 use crate::args::Check;
 use crate::memory;
-use crate::terminal::Terminal;
 
-pub(super) fn text(
+pub(super) fn details(
     args: &Check,
     program: &Arc<Program>,
     findings: &Findings,
-    terminal: Terminal,
-) -> String {
-    let mut text = stories(&findings.stories, terminal);
-    if terminal.is_quiet() {
-        return text;
-    }
-    warn_unreached(program, &findings.unreached, terminal);
-    if let Some(places) = &findings.never_ends {
-        warn_never_ends(places, terminal);
-    }
+    searched: &Searched,
+) -> Details {
+    let decisive = searched.decisive();
+    let mut statistics = String::new();
     if args.stats {
-        for run in &findings.runs {
-            if findings.runs.len() > 1 {
-                text += &format!("{} ({}):\n", run.reduction, about(findings, run));
+        for run in &searched.runs {
+            if searched.runs.len() > 1 {
+                statistics += &format!("{} ({}):\n", run.reduction, about(searched, run));
             }
-            text += &statistics_table(args, run);
-            text += "\n";
+            statistics += &statistics_table(args, run);
+            statistics += "\n";
         }
     }
-    text + &summary(args, program, findings, terminal)
-}
-
-/// The stories, one below the other.
-pub(super) fn stories(stories: &[(ViolationKind, Story)], terminal: Terminal) -> String {
-    let mut text = String::new();
-    for (kind, story) in stories {
-        text += &match kind {
-            ViolationKind::Goal => lanes::render_ending(story, &terminal.lanes()),
-            _ => lanes::render(story, &terminal.lanes()),
-        };
-        text += "\n";
-    }
-    text
-}
-
-pub(super) fn warn_unreached(program: &Program, unreached: &[Span], terminal: Terminal) {
-    const MOST: usize = 10;
-    let source = program.source();
-    for span in unreached.iter().take(MOST) {
-        let at = source.line_column(span.start);
-        let text = first_line(source.snippet(*span));
-        // Whether it was reached, and never let anybody pass, is not known; this holds either way.
-        let waits = ["assume", "await"].iter().any(|word| {
-            let rest = text.strip_prefix(word).map(str::trim_start);
-            rest.is_some_and(|rest| rest.starts_with('('))
-        });
-        let never = if waits { "passed" } else { "reached" };
-        terminal.warning(&format!(
-            "never {never}: {}:{}:{}: {text}",
-            source.name, at.line, at.column,
-        ));
-    }
-    if unreached.len() > MOST {
-        let more = unreached.len() - MOST;
-        terminal.warning(&format!(
-            "never reached: {more} more places (see --format json)"
-        ));
-    }
-}
-
-/// Says that the program never ends, and where it goes round.
-fn warn_never_ends(places: &[Spot], terminal: Terminal) {
-    const MOST: usize = 3;
-    let hint = "(--property termination shows how)";
-    if places.is_empty() {
-        terminal.warning(&format!("no execution ends {hint}"));
-    }
-    for at in places.iter().take(MOST) {
-        terminal.warning(&format!(
-            "no execution ends: {}:{}:{}: {} goes on for ever {hint}",
-            at.file, at.line, at.column, at.text
-        ));
-    }
-}
-
-fn summary(
-    args: &Check,
-    program: &Arc<Program>,
-    findings: &Findings,
-    terminal: Terminal,
-) -> String {
-    let decisive = findings.decisive();
-    let statistics = &decisive.statistics;
-    let (role, verdict) = headline(findings.verdict(), findings.stories.len());
-    let verdict = terminal.palette().paint(role, &verdict);
-    let mut lines = vec![format!("{verdict}: {}", numbers(args, decisive))];
-    let mut remark = |remark: String| lines.push(format!("  {remark}"));
-    for line in plan::remarks(findings, args, program) {
-        remark(line);
-    }
-    for (index, other) in findings.runs.iter().enumerate() {
-        if index != findings.decisive_index() {
-            let subject = about(findings, other);
-            let verdict = verdict_word(other);
-            remark(format!("{subject}: {verdict}, {}", numbers(args, other)));
-            if let Some(reason) = reason_of(other) {
-                remark(format!("  {reason}"));
-            }
+    let mut lines = plan::remarks(searched, args, program);
+    for (index, other) in searched.runs.iter().enumerate() {
+        if index != searched.decisive {
+            let subject = about(searched, other);
+            let answer = answer_of(other);
+            let verdict = answer.verdict.name();
+            lines.push(format!("{subject}: {verdict}, {}", numbers(args, other)));
+            lines.extend(answer.reason.map(|reason| format!("  {reason}")));
         }
     }
-    if !args.asked.property.is_empty() {
-        let names = property_names(findings.checked(args), args);
-        remark(format!("checked: {}", names.join(", ")));
+    Details {
+        statistics,
+        numbers: numbers(args, decisive),
+        plan: lines,
+        remarks: remarks(findings, searched),
+        told: Some(Kind::NotPreserved),
     }
-    if findings.stories.is_empty() && statistics.faults_not_asked > 0 {
-        let steps = counted(statistics.faults_not_asked, "step");
-        remark(format!("{steps} failed, which was not asked for"));
+}
+
+fn remarks(findings: &Findings, searched: &Searched) -> Vec<String> {
+    let decisive = searched.decisive();
+    let mut remarks = Vec::new();
+    let failed = decisive.statistics.faults_not_asked;
+    if findings.stories.is_empty() && failed > 0 {
+        let steps = counted(failed, "step");
+        remarks.push(format!("{steps} failed, which was not asked for"));
     }
-    if let Some(limit) = decisive.switches_cut {
-        remark(format!(
+    if let Some(limit) = &decisive.switches_cut {
+        remarks.push(format!(
             "there may be a schedule with fewer context switches: {limit}"
         ));
     }
-    let lost = !decisive.vacuous
-        && matches!(
-            decisive.verdict(),
-            Verdict::Inconclusive(Inconclusive::NotPreserved(_))
-        );
-    if findings.verdict() == json::Verdict::Verified && findings.runs.iter().all(|run| run.may_race)
-    {
-        remark("data races were not asked for, and there may be some (--property race)".into());
+    let is_verified = findings.answer().verdict == Verdict::Verified;
+    if is_verified && searched.runs.iter().all(|run| run.may_race) {
+        remarks
+            .push("data races were not asked for, and there may be some (--property race)".into());
     }
-    if let Some(reason) = findings.reason() {
-        // What was lost has been said with the reduction.
-        if !lost {
-            remark(reason);
-        }
-    } else if let Some(limit) = decisive.cut {
-        remark(format!("there may be more: {limit}"));
-    } else if statistics.cut > 0 {
-        remark(format!(
-            "{} cut by `assume`",
-            counted(statistics.cut, "end state")
-        ));
-    } else if statistics.cut_between > 0 {
-        remark("some executions were cut by `assume`".into());
-    }
-    lines.join("\n") + "\n"
-}
-
-/// The verdict in a word or two.
-pub(super) fn headline(verdict: json::Verdict, violations: usize) -> (Role, String) {
-    match verdict {
-        json::Verdict::Verified => (Role::Success, "verified".to_owned()),
-        json::Verdict::Violation => (
-            Role::Error,
-            match violations {
-                1 => "violation".to_owned(),
-                n => format!("{n} violations"),
-            },
-        ),
-        _ => (Role::Warning, "inconclusive".to_owned()),
-    }
+    remarks
 }
 
 /// What a search was for, if there are two.
-fn about(findings: &Findings, run: &Outcome) -> &'static str {
-    match std::ptr::eq(run, &raw const findings.runs[0]) {
+fn about(searched: &Searched, run: &Outcome) -> &'static str {
+    match std::ptr::eq(run, &raw const searched.runs[0]) {
         true => "everything else",
         false => "deadlock",
-    }
-}
-
-fn verdict_word(run: &Outcome) -> &'static str {
-    match verdict_of(run) {
-        json::Verdict::Verified => "verified",
-        json::Verdict::Violation => "violation",
-        json::Verdict::Inconclusive | json::Verdict::Error => "inconclusive",
     }
 }
 

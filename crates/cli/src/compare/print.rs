@@ -1,10 +1,12 @@
 //! Comparisons as tables, as JSON and as comma-separated values.
 
-use raddle_report::json::{self, ComparedFile, ComparedRow, Found, Verdict};
+use raddle_outcome::{Kind, Verdict};
+use raddle_report::assumptions;
+use raddle_report::json::{self, ComparedFile, ComparedRow, Found};
 use raddle_report::table::{Align, Table, bytes, duration, number};
 
 use super::agreement::{Finding, disagreements, missed};
-use super::rows::{NOT_CHECKED, Row};
+use super::rows::Row;
 use crate::reduction;
 
 /// A program and what became of it.
@@ -106,11 +108,12 @@ impl Compared {
     fn json_row(&self, row: &Row) -> ComparedRow {
         let statistics = &row.statistics;
         let not_checked = row.not_checked.iter();
+        let answer = row.answer();
         ComparedRow {
             reduction: row.reduction.into(),
             sound: row.sound,
-            verdict: row.verdict,
-            reason: row.reason.clone(),
+            verdict: answer.verdict,
+            reason: answer.reason,
             not_checked: not_checked.map(|property| property.name().into()).collect(),
             deadlock_excluded: row.deadlock_excluded,
             states: statistics.states,
@@ -142,7 +145,7 @@ impl Compared {
                 statistics.rounds.to_string(),
                 statistics.elapsed.as_secs_f64().to_string(),
                 statistics.memory_bytes.to_string(),
-                verdict_word(row.verdict).into(),
+                row.answer().verdict.name().into(),
                 quoted(&verdict_cell(row, &self.missed_by(row))),
             ];
             text += &(cells.join(",") + "\n");
@@ -178,15 +181,6 @@ fn label(row: &Row) -> String {
     }
 }
 
-fn verdict_word(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Verified => "verified",
-        Verdict::Violation => "violation",
-        Verdict::Inconclusive => "inconclusive",
-        Verdict::Error => "error",
-    }
-}
-
 /// What was found; why that is not all; what was not looked for; what was missed.
 fn verdict_cell(row: &Row, missed: &[Finding]) -> String {
     let list = |findings: &mut dyn Iterator<Item = &Finding>| {
@@ -195,14 +189,15 @@ fn verdict_cell(row: &Row, missed: &[Finding]) -> String {
     };
     // That an unsound reduction proves nothing stands in its name.
     let came_to_nothing = !row.sound && row.answers.complete;
-    let mut parts = vec![match row.verdict {
+    let mut parts = vec![match row.answer().verdict {
         Verdict::Violation => list(&mut row.answers.findings.iter()),
         _ if came_to_nothing => "nothing found".into(),
-        verdict => verdict_word(verdict).to_owned(),
+        verdict => verdict.name().to_owned(),
     }];
     // What was not checked comes at the end.
-    let more = |reason: &&str| !came_to_nothing && !reason.starts_with(NOT_CHECKED);
-    if let Some(reason) = row.reason.as_deref().filter(more) {
+    let is_reason = |kind: Kind| kind.makes_incomplete() && kind != Kind::NotPreserved;
+    let reasons = assumptions::lines(row.explored.assumptions(), is_reason);
+    if let Some(reason) = reasons.first().filter(|_| !came_to_nothing) {
         // The first words are enough for a table.
         parts[0] += &format!(": {}", reason.split(':').next().unwrap_or(reason));
     }

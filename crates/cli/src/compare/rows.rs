@@ -4,13 +4,15 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use raddle_explore::lock_order::Deadlocks;
-use raddle_explore::{Outcome, Property, PropertySet, Search, Statistics, Verdict};
+use raddle_explore::{Outcome, Property, PropertySet, Search, Statistics};
+use raddle_machine::narrate::Narrator;
 use raddle_machine::{Machine, Program};
-use raddle_report::json;
+use raddle_outcome::Explored;
+use raddle_report::answer::Answer;
+use raddle_report::story::Spot;
 
 use super::agreement::{Answers, Finding, Question};
 use crate::args::{Compare, goals_wanted, properties};
-use crate::check::reason_of;
 use crate::progress::ProgressLine;
 use crate::terminal::Terminal;
 use crate::{memory, reduction};
@@ -26,22 +28,23 @@ pub(super) struct Row {
     pub(super) not_checked: PropertySet,
     /// Whether the order of locks excludes deadlocks, if those were not checked.
     pub(super) deadlock_excluded: Option<bool>,
-    pub(super) verdict: json::Verdict,
-    /// Why the search proves nothing, or not everything.
-    pub(super) reason: Option<String>,
+    /// What was explored, for what was asked.
+    pub(super) explored: Explored<Spot>,
     pub(super) statistics: Statistics,
 }
 
 impl Row {
+    /// What it says.
+    pub(super) fn answer(&self) -> Answer {
+        Answer::of(&self.explored, self.answers.findings.len())
+    }
+
     /// States between those that were stored, if the reduction counts them.
     pub(super) fn interior_states(&self) -> Option<u64> {
         let visited = reduction::visited(self.reduction, &self.statistics)?;
         Some(visited - self.statistics.states)
     }
 }
-
-/// How the reason begins if a property was asked for that the reduction does not preserve.
-pub(super) const NOT_CHECKED: &str = "not checked";
 
 /// Searches a program with a reduction.
 pub(super) fn run(
@@ -88,7 +91,7 @@ pub(super) fn run(
     if let Some(line) = &mut line {
         search = search.on_progress(|progress| line.show(progress));
     }
-    let outcome = search.run(&mut machine, reduction.as_mut());
+    let mut outcome = search.run(&mut machine, reduction.as_mut());
 
     let goals = goals_wanted(&args.asked.property);
     let complete = outcome.cut.is_none();
@@ -99,17 +102,16 @@ pub(super) fn run(
     let deadlock_excluded = (outcome.deadlocks.as_ref())
         .filter(|_| not_checked.contains(Property::Deadlock))
         .map(|deadlocks| *deadlocks == Deadlocks::Excluded);
-    // Nothing was found, but not everything that was asked for was looked for.
+    // What the order of locks excludes need not be looked for.
     let excluded = PropertySet::NONE.with(Property::Deadlock);
     let open = match deadlock_excluded {
         Some(true) => not_checked.minus(excluded),
         _ => not_checked,
     };
-    let is_open = sound && outcome.is_verified() && findings.is_empty() && !open.is_empty();
-    let reason = match is_open {
-        true => Some(format!("{NOT_CHECKED}: {open}")),
-        false => reason_of(&outcome).or_else(|| outcome.cut.map(|limit| limit.to_string())),
-    };
+    outcome.not_preserved = outcome.not_preserved.with_all(open);
+    let narrator = Narrator::new(machine);
+    let explored = outcome.explored();
+    let explored = explored.map_places(|place| narrator.statement_spot(place));
     let questions = checked.iter().map(Question::Property);
     Row {
         reduction: outcome.reduction,
@@ -117,14 +119,7 @@ pub(super) fn run(
         asked: questions.chain(goals.then_some(Question::Goal)).collect(),
         not_checked,
         deadlock_excluded,
-        verdict: match outcome.verdict() {
-            _ if !findings.is_empty() => json::Verdict::Violation,
-            _ if is_open => json::Verdict::Inconclusive,
-            Verdict::Verified => json::Verdict::Verified,
-            Verdict::Violated => json::Verdict::Violation,
-            Verdict::Inconclusive(_) => json::Verdict::Inconclusive,
-        },
-        reason,
+        explored,
         statistics: outcome.statistics,
         answers: Answers {
             preserves: checked.minus(checked.minus(preserves)),

@@ -1,5 +1,6 @@
 //! The `raddle` command as its users meet it: arguments in, text and exit codes out.
 
+mod answers;
 mod checking;
 mod comparing;
 mod exploring;

@@ -1,9 +1,11 @@
 //! The search itself: takes nodes from a worklist, has the reduction expand them, stores
 //! what is new and takes note of what is wrong.
 
+use raddle_outcome::{Assumption, Kind};
+
 use super::findings::{Candidate, Findings, Key};
 use super::monitor::{Monitor, Progress};
-use super::outcome::{Cause, Limit, Statistics, property_of};
+use super::outcome::{Cause, Statistics, property_of};
 use super::states::States;
 use super::worklist::{Edge, Rank, Visit, Worklist};
 use super::{Settings, Stop};
@@ -11,7 +13,7 @@ use crate::property::{Property, PropertySet};
 use crate::reduction::{BlockedThread, End, Race, Reduction, Visitor};
 use crate::replay::{Legs, canonical_path, legs};
 use crate::store::{Inserted, StateId, Store};
-use crate::system::{Fault, Footprint, Move, System};
+use crate::system::{Fault, Footprint, Move, Place, System};
 
 /// A search under way.
 pub(super) struct Engine<'r, St, W> {
@@ -23,7 +25,7 @@ pub(super) struct Engine<'r, St, W> {
     pub(super) statistics: Statistics,
     /// The limit that cut the search. A search that is cut in depth, or where a state is too
     /// large, goes on elsewhere.
-    pub(super) cut: Option<Limit>,
+    pub(super) cut: Option<Assumption<Place>>,
     pub(super) stopped: bool,
     /// The node that is being expanded.
     visit: Visit,
@@ -162,10 +164,10 @@ impl<'r, St: States, W: Worklist> Engine<'r, St, W> {
                 from: &initial,
             }
             .check_state(system, &initial, root, Rank::default()),
-            Err(_) => self.stop(Limit::StoreFull),
+            Err(_) => self.stop(Kind::StoreFull),
         }
         if self.settings.max_states == Some(0) {
-            self.stop(Limit::States);
+            self.stop(Kind::States);
         }
     }
 
@@ -177,9 +179,9 @@ impl<'r, St: States, W: Worklist> Engine<'r, St, W> {
         statistics.peak_frontier = statistics.peak_frontier.max(frontier);
     }
 
-    fn stop(&mut self, limit: Limit) {
+    fn stop(&mut self, limit: Kind) {
         self.stopped = true;
-        self.cut = Some(limit);
+        self.cut = Some(limit.into());
     }
 
     /// Looks for limits at once.
@@ -294,27 +296,27 @@ impl<S: System, St: States, W: Worklist> Expansion<'_, '_, S, St, W> {
         if engine.at_max_depth() {
             // A state that is known is expanded anyway.
             if !engine.states.contains(&engine.bytes) {
-                engine.cut.get_or_insert(Limit::Depth);
+                engine.cut.get_or_insert(Kind::Depth.into());
             }
             return;
         }
         if engine.at_max_states() && !engine.states.contains(&engine.bytes) {
-            engine.stop(Limit::States);
+            engine.stop(Kind::States);
             return;
         }
         let Ok((to, inserted)) = engine.states.insert(&engine.bytes) else {
             // Another worker may have taken the last place.
             let allowed = engine.at_max_states();
             engine.stop(if allowed {
-                Limit::States
+                Kind::States
             } else {
-                Limit::StoreFull
+                Kind::StoreFull
             });
             return;
         };
         let edge = Edge { to, inserted, legs };
         let Ok(node) = engine.worklist.edge(&engine.visit, edge) else {
-            engine.stop(Limit::StoreFull);
+            engine.stop(Kind::StoreFull);
             return;
         };
         if inserted == Inserted::New {
@@ -418,7 +420,7 @@ impl<S: System, St: States, W: Worklist> Visitor<S> for Expansion<'_, '_, S, St,
             return true;
         }
         if self.engine.at_max_depth() {
-            self.engine.cut.get_or_insert(Limit::Depth);
+            self.engine.cut.get_or_insert(Kind::Depth.into());
             return false;
         }
         let key = Key::Fault(property, fault.place);

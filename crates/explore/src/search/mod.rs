@@ -26,16 +26,18 @@ mod vacuity;
 mod worklist;
 
 pub use monitor::Progress;
-pub use outcome::{Cause, Inconclusive, Limit, Outcome, Statistics, Verdict, Violation};
+pub use outcome::{Cause, Outcome, Statistics, Violation};
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use raddle_outcome::Assumption;
+
 use crate::property::{Property, PropertySet};
 use crate::reduction::Reduction;
 use crate::store::{ExactStore, ShardedStore, StateId, Store};
-use crate::system::System;
+use crate::system::{Place, System};
 use engine::Engine;
 use findings::Findings;
 use monitor::{Monitor, OnProgress};
@@ -92,7 +94,7 @@ struct Settings {
 /// let mut system = Counters::new(&[&[Op::Set(0, 1)], &[Op::Assert(0, 1)]]);
 /// let outcome = Search::new().run(&mut system, &mut Full::default());
 ///
-/// assert_eq!(outcome.verdict(), Verdict::Violated);
+/// assert_eq!(outcome.verdict(), Verdict::Violation);
 /// let violation = &outcome.violations[0];
 /// assert_eq!(violation.property(), Property::Assertion);
 /// assert_eq!(violation.schedule.len(), 1);
@@ -319,7 +321,7 @@ struct Found<'r> {
     monitor: Monitor<'r>,
     findings: Findings,
     statistics: Statistics,
-    cut: Option<Limit>,
+    cut: Option<Assumption<Place>>,
     progress: Progress,
     root: StateId,
 }
@@ -394,7 +396,7 @@ fn conclude<'r, S: System, St: Store>(
         match termination::endless(space.system, space.states, root, &mut interrupted) {
             Ok(None) => {}
             Ok(Some(lasso)) => violations.push(counterexample::endless(space.system, lasso)),
-            Err(limit) => cut = Some(limit),
+            Err(limit) => cut = Some(limit.into()),
         }
     }
 
@@ -404,7 +406,7 @@ fn conclude<'r, S: System, St: Store>(
     if violations.is_empty() && cut.is_none() && has_all_states && all_cut {
         match vacuity::has_cycle(&mut space, root, || monitor.tick(|| progress)) {
             Ok(cycle) => vacuous = !cycle,
-            Err(limit) => cut = Some(limit),
+            Err(limit) => cut = Some(limit.into()),
         }
     }
     statistics.elapsed = monitor.started.elapsed();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::outcome::Limit;
+use raddle_outcome::Kind;
 
 /// How a search is coming along.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -67,7 +67,7 @@ impl<'a> Monitor<'a> {
 
     /// Counts one piece of work; every so often looks whether a limit is reached.
     #[inline]
-    pub(super) fn tick(&mut self, progress: impl FnOnce() -> Progress) -> Option<Limit> {
+    pub(super) fn tick(&mut self, progress: impl FnOnce() -> Progress) -> Option<Kind> {
         self.ticks_left -= 1;
         if self.ticks_left > 0 {
             return None;
@@ -81,7 +81,7 @@ impl<'a> Monitor<'a> {
     }
 
     #[cold]
-    fn look(&mut self, mut progress: Progress) -> Option<Limit> {
+    fn look(&mut self, mut progress: Progress) -> Option<Kind> {
         let now = Instant::now();
         let interval = now - self.last_look;
         if interval < CLOSE {
@@ -103,14 +103,14 @@ impl<'a> Monitor<'a> {
             .as_ref()
             .is_some_and(|flag| flag.load(Ordering::Relaxed))
         {
-            Some(Limit::Cancelled)
+            Some(Kind::Cancelled)
         } else if self.timeout.is_some_and(|limit| progress.elapsed >= limit) {
-            Some(Limit::Time)
+            Some(Kind::Time)
         } else if self
             .max_memory
             .is_some_and(|limit| progress.memory_bytes > limit)
         {
-            Some(Limit::Memory)
+            Some(Kind::Memory)
         } else {
             None
         }

@@ -1,9 +1,8 @@
 //! [`Outcome`]: what a search found out.
 
-use std::fmt;
 use std::time::Duration;
 
-use raddle_outcome::{Assumption, Explored, Extent, Kind, LeftOut};
+use raddle_outcome::{Assumption, Explored, Extent, Kind, LeftOut, Verdict};
 
 use crate::lock_order::Deadlocks;
 use crate::property::{Property, PropertySet};
@@ -19,7 +18,7 @@ pub struct Outcome {
     pub violations: Vec<Violation>,
     /// The limit that cut the search, if one did. Even then violations that were found
     /// are real, and the verdict says so.
-    pub cut: Option<Limit>,
+    pub cut: Option<Assumption<Place>>,
     /// Whether the search came to its end without a violation, but every execution that it saw to its end was cut by an
     /// assumption of the program.
     pub vacuous: bool,
@@ -40,7 +39,7 @@ pub struct Outcome {
     pub may_race: bool,
     /// If counterexamples with the fewest context switches were asked for: the limit that ended the
     /// search for one with fewer than those that were found.
-    pub switches_cut: Option<Limit>,
+    pub switches_cut: Option<Assumption<Place>>,
     /// How many threads expanded states. It can be one although more were
     /// [allowed](super::Search::workers).
     pub workers: usize,
@@ -57,8 +56,8 @@ impl Outcome {
     #[must_use]
     pub fn explored(&self) -> Explored<Place> {
         let mut explored = Explored::default();
-        if let Some(limit) = self.cut {
-            explored.assume(limit.assumption());
+        if let Some(limit) = &self.cut {
+            explored.assume(limit.clone());
         }
         if !self.not_preserved.is_empty() {
             let lost = Assumption::from(Kind::NotPreserved);
@@ -67,8 +66,13 @@ impl Outcome {
         if self.vacuous {
             explored.assume(Kind::Vacuous);
         }
-        if self.statistics.cut + self.statistics.cut_between > 0 {
-            explored.assume(Kind::Assume);
+        match (self.statistics.cut, self.statistics.cut_between) {
+            (0, 0) => {}
+            (0, _) => explored.assume(Kind::Assume),
+            (cut, _) => {
+                let states = if cut == 1 { "end state" } else { "end states" };
+                explored.assume(Assumption::from(Kind::Assume).because(format!("{cut} {states}")));
+            }
         }
         // A search without a violation ends when it is cut, or when nothing is left to expand.
         explored.covered(LeftOut::default().covering(Extent::All));
@@ -78,104 +82,7 @@ impl Outcome {
     /// The answer.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
-        match raddle_outcome::Verdict::of(self.violations.len(), &self.explored()) {
-            raddle_outcome::Verdict::Verified => Verdict::Verified,
-            raddle_outcome::Verdict::Violation => Verdict::Violated,
-            raddle_outcome::Verdict::Inconclusive => match self.cut {
-                Some(limit) => Verdict::Inconclusive(Inconclusive::Cut(limit)),
-                None if self.vacuous && self.not_preserved.is_empty() => {
-                    Verdict::Inconclusive(Inconclusive::Vacuous)
-                }
-                None => Verdict::Inconclusive(Inconclusive::NotPreserved(self.not_preserved)),
-            },
-        }
-    }
-}
-
-/// The answer of a search.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// The whole state space was searched, and no property is violated.
-    Verified,
-    /// There is a violation.
-    Violated,
-    /// No violation was found, which means nothing.
-    Inconclusive(Inconclusive),
-}
-
-/// Why a search without a violation proves nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Inconclusive {
-    /// It was cut.
-    Cut(Limit),
-    /// Every execution that was seen to its end was cut by an assumption. A reduction that does
-    /// not preserve deadlocks may have missed some that end in one.
-    Vacuous,
-    /// The reduction does not preserve these of the properties that were asked for.
-    NotPreserved(PropertySet),
-}
-
-impl fmt::Display for Inconclusive {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Cut(limit) => limit.fmt(f),
-            Self::Vacuous => {
-                f.write_str("every execution that was seen to its end was cut by an assumption")
-            }
-            Self::NotPreserved(properties) => {
-                write!(f, "the reduction does not preserve: {properties}")
-            }
-        }
-    }
-}
-
-/// What cut a search.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Limit {
-    /// There are more states than allowed.
-    States,
-    /// There are states further from the initial one than allowed.
-    Depth,
-    /// More memory was needed than allowed.
-    Memory,
-    /// The time was over.
-    Time,
-    /// It was cancelled.
-    Cancelled,
-    /// The store could take no more states.
-    StoreFull,
-    /// There are states that are larger than the system can keep, in this way.
-    Capacity(&'static str),
-}
-
-impl Limit {
-    /// The same as an assumption of the answer.
-    #[must_use]
-    pub fn assumption(self) -> Assumption<Place> {
-        let kind = match self {
-            Self::States => Kind::States,
-            Self::Depth => Kind::Depth,
-            Self::Memory => Kind::Memory,
-            Self::Time => Kind::Time,
-            Self::Cancelled => Kind::Cancelled,
-            Self::StoreFull => Kind::StoreFull,
-            Self::Capacity(what) => return Assumption::from(Kind::Capacity).because(what),
-        };
-        kind.into()
-    }
-}
-
-impl fmt::Display for Limit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Capacity(what) => return write!(f, "some execution has {what}"),
-            Self::States => "the limit on states was reached",
-            Self::Depth => "the limit on depth was reached",
-            Self::Memory => "the limit on memory was reached",
-            Self::Time => "the limit on time was reached",
-            Self::Cancelled => "the search was cancelled",
-            Self::StoreFull => "the store of states is full",
-        })
+        Verdict::of(self.violations.len(), &self.explored())
     }
 }
 
@@ -289,13 +196,13 @@ impl Violation {
 }
 
 /// The property that a fault violates, or the limit that it meets.
-pub(super) fn property_of(kind: FaultKind) -> Result<Property, Limit> {
+pub(super) fn property_of(kind: FaultKind) -> Result<Property, Assumption<Place>> {
     Ok(match kind {
         FaultKind::Assertion => Property::Assertion,
         FaultKind::Runtime => Property::Runtime,
         FaultKind::Invariant => Property::Invariant,
         FaultKind::Discipline => Property::Discipline,
-        FaultKind::Capacity(what) => return Err(Limit::Capacity(what)),
+        FaultKind::Capacity(what) => return Err(Assumption::from(Kind::Capacity).because(what)),
     })
 }
 

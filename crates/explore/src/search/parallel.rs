@@ -26,15 +26,17 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use raddle_outcome::Assumption;
+
 use super::engine::Engine;
 use super::findings::Findings;
 use super::monitor::Monitor;
-use super::outcome::{Limit, Statistics};
+use super::outcome::Statistics;
 use super::worklist::{Edge, Hop, NOBODY, Rank, Trails, Visit, Worklist, trail_of};
 use super::{Found, Settings, Stop};
 use crate::reduction::Reduction;
 use crate::store::{Inserted, ShardedStore, StateId, StoreFull};
-use crate::system::System;
+use crate::system::{Place, System};
 
 /// Levels of fewer states than this per worker are expanded by one worker.
 const WORTH_WAKING: usize = 16;
@@ -192,7 +194,7 @@ struct Harvest {
     links: Vec<Link>,
     findings: Findings,
     statistics: Statistics,
-    cut: Option<Limit>,
+    cut: Option<Assumption<Place>>,
     stopped: bool,
 }
 
@@ -273,7 +275,7 @@ fn harvest(engine: &mut Engine<'_, &ShardedStore, Share<'_>>) -> Harvest {
         links: std::mem::take(&mut engine.worklist.found),
         findings: std::mem::take(&mut engine.findings),
         statistics: std::mem::take(&mut engine.statistics),
-        cut: engine.cut,
+        cut: engine.cut.clone(),
         stopped: engine.stopped,
     }
 }

@@ -40,7 +40,8 @@
 use std::collections::{HashMap, VecDeque};
 use std::ops::ControlFlow;
 
-use super::outcome::Limit;
+use raddle_outcome::Kind;
+
 use super::worklist::NOBODY;
 use crate::store::{StateId, Store};
 use crate::system::{Choice, Move, Status, Step, System, ThreadId};
@@ -54,7 +55,7 @@ pub(super) struct Lasso {
 }
 
 /// Whether to go on, given how much memory was taken.
-pub(super) type Interrupted<'i> = dyn FnMut(usize) -> Option<Limit> + 'i;
+pub(super) type Interrupted<'i> = dyn FnMut(usize) -> Option<Kind> + 'i;
 
 /// Looks for a weakly fair execution that does not end: the part that repeats is reached by as few
 /// steps as possible. `states` must be all that are reachable.
@@ -63,7 +64,7 @@ pub(super) fn endless<S: System, St: Store>(
     states: &St,
     root: StateId,
     interrupted: &mut Interrupted<'_>,
-) -> Result<Option<Lasso>, Limit> {
+) -> Result<Option<Lasso>, Kind> {
     let mut graph = Graph {
         system,
         states,
@@ -126,7 +127,7 @@ impl<S: System, St: Store> Graph<'_, '_, S, St> {
         &mut self,
         from: StateId,
         mut see: impl FnMut(&mut S, Edge<'_, S::State>) -> ControlFlow<()>,
-    ) -> Result<Vec<Can>, Limit> {
+    ) -> Result<Vec<Can>, Kind> {
         let Self {
             system,
             states,
@@ -191,7 +192,7 @@ impl<S: System, St: Store> Graph<'_, '_, S, St> {
     }
 
     /// The moves along a way of states.
-    fn moves_along(&mut self, way: &[StateId]) -> Result<Vec<Move>, Limit> {
+    fn moves_along(&mut self, way: &[StateId]) -> Result<Vec<Move>, Kind> {
         let mut moves = Vec::new();
         for pair in way.windows(2) {
             self.expand(pair[0], |_, edge| {
@@ -243,7 +244,7 @@ impl Components {
     fn find<S: System, St: Store>(
         graph: &mut Graph<'_, '_, S, St>,
         root: StateId,
-    ) -> Result<Self, Limit> {
+    ) -> Result<Self, Kind> {
         let bound = graph.states.number_bound();
         let mut found = Self {
             of: vec![NONE; bound],
@@ -318,7 +319,7 @@ impl Components {
         &mut self,
         graph: &mut Graph<'_, '_, S, St>,
         members: &[StateId],
-    ) -> Result<(), Limit> {
+    ) -> Result<(), Kind> {
         let number = self.fair.len() as u32;
         for member in members {
             self.of[member.0 as usize] = number;
@@ -340,7 +341,7 @@ impl Components {
         &self,
         graph: &mut Graph<'_, '_, S, St>,
         members: &[StateId],
-    ) -> Result<Option<bool>, Limit> {
+    ) -> Result<Option<bool>, Kind> {
         let mut threads: Vec<Progress> = Vec::new();
         let mut renumbered = false;
         for &member in members {
@@ -374,7 +375,7 @@ impl Components {
         &self,
         graph: &mut Graph<'_, '_, S, St>,
         members: &[StateId],
-    ) -> Result<bool, Limit> {
+    ) -> Result<bool, Kind> {
         // The threaded graph, with its edges turned round.
         let mut nodes: HashMap<(StateId, ThreadId), usize> = HashMap::new();
         let mut before: Vec<Vec<usize>> = Vec::new();
@@ -444,7 +445,7 @@ impl Components {
         &self,
         graph: &mut Graph<'_, '_, S, St>,
         root: StateId,
-    ) -> Result<Option<Vec<StateId>>, Limit> {
+    ) -> Result<Option<Vec<StateId>>, Kind> {
         if !self.fair.contains(&true) {
             return Ok(None);
         }
@@ -536,7 +537,7 @@ impl<'w, 'g, 'i, S: System, St: Store> Walk<'w, 'g, 'i, S, St> {
         }
     }
 
-    fn run(mut self) -> Result<Vec<Move>, Limit> {
+    fn run(mut self) -> Result<Vec<Move>, Kind> {
         let can = self
             .graph
             .expand(self.start, |_, _| ControlFlow::Continue(()))?;
@@ -569,7 +570,7 @@ impl<'w, 'g, 'i, S: System, St: Store> Walk<'w, 'g, 'i, S, St> {
             .retain(|(_, progress)| !progress.is_satisfied());
     }
 
-    fn take(&mut self, taken: Move) -> Result<(), Limit> {
+    fn take(&mut self, taken: Move) -> Result<(), Kind> {
         let mut to = None;
         let pending = &mut self.pending;
         self.graph.expand(self.at, |system, edge| {
@@ -596,7 +597,7 @@ impl<'w, 'g, 'i, S: System, St: Store> Walk<'w, 'g, 'i, S, St> {
     }
 
     /// A shortest way to what satisfies a thread.
-    fn way_to_satisfy(&mut self, thread: ThreadId, progress: Progress) -> Result<Vec<Move>, Limit> {
+    fn way_to_satisfy(&mut self, thread: ThreadId, progress: Progress) -> Result<Vec<Move>, Kind> {
         let from = (self.at, thread);
         let mut links: Links<(StateId, ThreadId)> = HashMap::new();
         let mut queue = VecDeque::from([from]);
@@ -635,7 +636,7 @@ impl<'w, 'g, 'i, S: System, St: Store> Walk<'w, 'g, 'i, S, St> {
     }
 
     /// A shortest way to where the walk began, of at least one move.
-    fn way_back(&mut self) -> Result<Vec<Move>, Limit> {
+    fn way_back(&mut self) -> Result<Vec<Move>, Kind> {
         let from = self.at;
         let mut links: Links<StateId> = HashMap::new();
         let mut queue = VecDeque::from([from]);

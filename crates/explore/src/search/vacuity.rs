@@ -2,7 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use super::outcome::Limit;
+use raddle_outcome::Kind;
+
 use super::space::Space;
 use crate::store::{StateId, Store};
 use crate::system::System;
@@ -27,8 +28,8 @@ enum Task {
 pub(super) fn has_cycle<S: System, St: Store>(
     space: &mut Space<'_, S, St>,
     root: StateId,
-    mut interrupted: impl FnMut() -> Option<Limit>,
-) -> Result<bool, Limit> {
+    mut interrupted: impl FnMut() -> Option<Kind>,
+) -> Result<bool, Kind> {
     let mut colours = vec![Colour::White; space.states.number_bound()];
     let mut tasks = vec![Task::Enter(root)];
     let mut cycle = false;

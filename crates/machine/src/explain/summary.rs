@@ -38,7 +38,7 @@ pub(super) fn summarise(
         version: VERSION,
         file: program.source.name.clone(),
         complete: outcome.cut.is_none(),
-        reason: outcome.cut.map(|limit| limit.to_string()),
+        reason: outcome.cut.as_ref().map(ToString::to_string),
         lines: lines(program, log, &variables),
         variables,
         functions: functions(program, log),

@@ -1,9 +1,10 @@
 //! [`Comparison`]: what `raddle compare` prints.
 
+use raddle_outcome::Verdict;
 use serde::Serialize;
 
 use super::pretty;
-use super::report::{Diagnostic, VERSION, Verdict};
+use super::report::{Diagnostic, VERSION, by_name};
 
 /// Reductions side by side, for every file.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -54,6 +55,7 @@ pub struct ComparedRow {
     /// Whether it claims to preserve anything.
     pub sound: bool,
     /// The answer.
+    #[serde(serialize_with = "by_name")]
     pub verdict: Verdict,
     /// Why there is none, if there is none.
     pub reason: Option<String>,

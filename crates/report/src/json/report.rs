@@ -1,10 +1,12 @@
 //! [`CheckReport`]: the one object that a command prints.
 
-use serde::Serialize;
+use raddle_outcome::{Explored, Verdict};
+use serde::{Serialize, Serializer};
 
 use super::pretty;
 use super::run::{PossibleDeadlock, Run};
 use super::violation::Violation;
+use crate::answer::Answer;
 use crate::story::Spot;
 
 /// The version of the format of [`CheckReport`].
@@ -13,7 +15,8 @@ pub const VERSION: u32 = 1;
 /// What a check found out.
 ///
 /// ```
-/// use raddle_report::json::{CheckReport, Verdict};
+/// use raddle_outcome::Verdict;
+/// use raddle_report::json::CheckReport;
 ///
 /// let report = CheckReport {
 ///     verdict: Verdict::Verified,
@@ -28,6 +31,7 @@ pub struct CheckReport {
     /// The version of this format: [`VERSION`].
     pub version: u32,
     /// The answer.
+    #[serde(serialize_with = "by_name")]
     pub verdict: Verdict,
     /// Why there is no answer, if there is none.
     pub reason: Option<String>,
@@ -74,7 +78,32 @@ pub struct CheckReport {
     pub diagnostics: Vec<Diagnostic>,
 }
 
+/// A verdict as its name.
+pub(super) fn by_name<S: Serializer>(verdict: &Verdict, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(verdict.name())
+}
+
 impl CheckReport {
+    /// What follows from what was explored and found: the verdict, its reason, and what it rests on. The rest is as by
+    /// default.
+    ///
+    /// Every report of a check begins with this, so that none claims what another one would not.
+    #[must_use]
+    pub fn of(explored: &Explored<Spot>, violations: Vec<Violation>) -> Self {
+        let answer = Answer::of(explored, violations.len());
+        Self {
+            verdict: answer.verdict,
+            reason: answer.reason,
+            assumptions: explored
+                .assumptions()
+                .iter()
+                .map(Assumption::from)
+                .collect(),
+            violations,
+            ..Self::default()
+        }
+    }
+
     /// The report as JSON, indented, with a newline at the end.
     #[must_use]
     pub fn to_json(&self) -> String {
@@ -109,30 +138,6 @@ impl Default for CheckReport {
             unreached: Vec::new(),
             never_ends: None,
             diagnostics: Vec::new(),
-        }
-    }
-}
-
-/// The answer of a check.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Verdict {
-    /// All properties hold in all executions.
-    Verified,
-    /// Some property does not.
-    Violation,
-    /// Nothing was found, which means nothing.
-    Inconclusive,
-    /// The program could not be checked.
-    Error,
-}
-
-impl From<raddle_outcome::Verdict> for Verdict {
-    fn from(verdict: raddle_outcome::Verdict) -> Self {
-        match verdict {
-            raddle_outcome::Verdict::Verified => Self::Verified,
-            raddle_outcome::Verdict::Violation => Self::Violation,
-            raddle_outcome::Verdict::Inconclusive => Self::Inconclusive,
         }
     }
 }

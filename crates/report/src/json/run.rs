@@ -1,8 +1,9 @@
 //! [`Run`]: one of the searches that a check consists of.
 
+use raddle_outcome::Verdict;
 use serde::Serialize;
 
-use super::report::{Unreached, Verdict};
+use super::report::{Unreached, by_name};
 
 /// One search.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -12,6 +13,7 @@ pub struct Run {
     /// The properties that it looked for.
     pub properties: Vec<String>,
     /// Its answer.
+    #[serde(serialize_with = "by_name")]
     pub verdict: Verdict,
     /// Why there is none, if there is none.
     pub reason: Option<String>,

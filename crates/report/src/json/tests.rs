@@ -1,6 +1,6 @@
 //! The exact text of every format: other programs read it.
 
-use raddle_outcome::Kind;
+use raddle_outcome::{Kind, Verdict};
 
 use super::*;
 use crate::story::{Change, Ending, Event, Note, Spot, Story};

@@ -6,26 +6,22 @@ mod text;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use raddle_explore::{Place, Property, PropertySet, reductions};
-use raddle_lang::Span;
+use raddle_explore::{Property, PropertySet, reductions};
 use raddle_machine::narrate::Narrator;
 use raddle_machine::{Machine, Program};
-use raddle_outcome::{Assumption, Assumptions, Kind, Verdict};
-use raddle_report::json::{self, ViolationKind};
-use raddle_report::story::{Spot, Story};
+use raddle_outcome::Kind;
 use raddle_report::table::number;
-use raddle_schedule::Extent;
 use raddle_schedule::explorers::{Entry, Parameters, names};
 use raddle_stateless::{Examination, MAX_LENGTH, Progress, Settings, examine_with_progress};
 
-use super::Counterexample;
+use super::findings::Findings;
 use super::searches::{Runner, unreached_goals};
 use crate::args::{Check, goals_wanted, properties};
 use crate::progress::ProgressLine;
 use crate::terminal::Terminal;
 
 pub(super) use report::report;
-pub(super) use text::text;
+pub(super) use text::details;
 
 /// How many random executions are run if nothing else ends them.
 const RANDOM_EXECUTIONS: u64 = 10_000;
@@ -96,42 +92,11 @@ pub(super) fn exploration(args: &Check, how: &'static Entry) -> Result<Explorati
     })
 }
 
-/// Everything there is to report.
-pub(super) struct Findings {
+/// The executions that were run.
+pub(super) struct Explored {
     exploration: Exploration,
     found: Examination,
     elapsed: Duration,
-    /// The violations, those of goals included.
-    stories: Vec<(ViolationKind, Story)>,
-    unreached: Vec<Span>,
-    /// What the verdict rests on.
-    assumptions: Assumptions<Spot>,
-    /// Why nothing is proved, if that is so and there is no violation.
-    reason: Option<String>,
-}
-
-impl Findings {
-    pub(super) fn verdict(&self) -> json::Verdict {
-        Verdict::of(self.stories.len(), &self.found.explored).into()
-    }
-
-    /// The bound up to which all is well, if there are executions beyond.
-    fn verified_up_to_bound(&self) -> Option<u32> {
-        let is_quiet = self.stories.is_empty() && !self.is_vacuous();
-        self.found.explored.bound().filter(|_| is_quiet)
-    }
-
-    fn is_vacuous(&self) -> bool {
-        let assumptions = self.found.explored.assumptions();
-        assumptions.find(Kind::Vacuous).is_some()
-    }
-
-    /// The first violation, and its story.
-    pub(super) fn into_counterexample(self) -> Option<Counterexample> {
-        let violation = self.found.violations.into_iter().next()?;
-        let (kind, story) = self.stories.into_iter().next()?;
-        Some((violation, kind, story))
-    }
 }
 
 /// Runs the executions.
@@ -140,7 +105,7 @@ pub(super) fn explore(
     program: &Arc<Program>,
     exploration: Exploration,
     terminal: Terminal,
-) -> Findings {
+) -> (Findings, Explored) {
     let runner = Runner::new(args, program, terminal);
     let started = Instant::now();
     let workers = args.workers.unwrap_or(1);
@@ -170,32 +135,34 @@ pub(super) fn explore(
         settings: &settings,
         line: ProgressLine::about(exploration.how.name, terminal),
     };
-    let found = run.by(&exploration);
+    let mut found = run.by(&exploration);
     let elapsed = started.elapsed();
-    let mut findings = Findings {
-        stories: runner.stories(found.violations.iter()),
-        unreached: Vec::new(),
-        reason: None,
-        assumptions: Assumptions::default(),
+    found.explored.explain(|kind| way_out(args, kind));
+    let mut stories = runner.stories(found.violations.iter());
+    let mut unreached = Vec::new();
+    // Only who has seen everything knows what is never reached.
+    if found.explored.is_exhausted() && (args.all || stories.is_empty()) {
+        if goals_wanted(&args.asked.property) {
+            stories.extend(unreached_goals(&machine, program));
+        }
+        unreached = machine.unreached();
+    }
+    let narrator = Narrator::new(machine);
+    let explored = found.explored.clone();
+    let findings = Findings {
+        explored: explored.map_places(|place| narrator.statement_spot(place)),
+        checked: exploration.properties,
+        stories,
+        violation: found.violations.first().cloned(),
+        unreached,
+        never_ends: None,
+    };
+    let explored = Explored {
         exploration,
         found,
         elapsed,
     };
-    // Only who has seen everything knows what is never reached.
-    if findings.found.explored.is_exhausted() && (args.all || findings.stories.is_empty()) {
-        if goals_wanted(&args.asked.property) {
-            let goals = unreached_goals(&machine, program);
-            findings.stories.extend(goals);
-        }
-        findings.unreached = machine.unreached();
-    }
-    let found = &mut findings.found;
-    if found.cut > 0 && found.cut == found.executions {
-        found.explored.assume(Kind::Vacuous);
-    }
-    findings.assumptions = assumptions(args, &machine, found);
-    findings.reason = reason(&findings);
-    findings
+    (findings, explored)
 }
 
 /// A run of an explorer.
@@ -229,28 +196,10 @@ fn max_length(args: &Check) -> usize {
     steps.map_or(MAX_LENGTH, |steps| steps.unwrap_or(usize::MAX))
 }
 
-/// What the verdict rests on, with the way out.
-fn assumptions(args: &Check, machine: &Machine, found: &Examination) -> Assumptions<Spot> {
-    let narrator = Narrator::new(machine.clone());
-    let mut all = Assumptions::default();
-    for assumption in found.explored.assumptions() {
-        let mut told = (assumption.clone()).map_place(|place| narrator.statement_spot(place));
-        if let Some(detail) = way_out(args, assumption) {
-            told = told.because(detail);
-        }
-        all.add(told);
-    }
-    if found.cut > 0 {
-        let cut = text::counted(found.cut, "execution");
-        all.add(Assumption::from(Kind::Assume).because(cut));
-    }
-    all
-}
-
 /// What to say of an assumption beyond its kind.
-fn way_out(args: &Check, assumption: &Assumption<Place>) -> Option<String> {
+fn way_out(args: &Check, kind: Kind) -> Option<String> {
     const STATES: &str = "a search that stores states can do it: leave out `--explore`";
-    match assumption.kind {
+    match kind {
         Kind::Steps => Some(format!(
             "more than {} steps; running executions one by one is for programs that terminate; {STATES} (or raise --max-depth)",
             number(max_length(args) as u64),
@@ -261,42 +210,4 @@ fn way_out(args: &Check, assumption: &Assumption<Place>) -> Option<String> {
         }
         _ => None,
     }
-}
-
-/// Why nothing is proved, if that is so.
-fn reason(findings: &Findings) -> Option<String> {
-    if !findings.stories.is_empty() {
-        return None;
-    }
-    let found = &findings.found;
-    let is_random = findings.exploration.how.is_random();
-    // Random executions end at their number: it has not kept others from being run.
-    let is_no_reason = |kind| match kind {
-        Kind::Executions => is_random,
-        Kind::Preemptions | Kind::Random | Kind::Vacuous => true,
-        kind => !kind.makes_incomplete(),
-    };
-    let why = raddle_report::assumptions::lines(&findings.assumptions, |kind| !is_no_reason(kind));
-    if why.is_empty() && findings.is_vacuous() {
-        return Some(
-            "vacuous: every execution was cut by an `assume`, so nothing was checked to its end"
-                .into(),
-        );
-    }
-    let not_run = match found.explored.extent() {
-        _ if is_random => Some(format!(
-            "no violation in {} at random, which proves nothing about others",
-            text::counted(found.executions, "execution")
-        )),
-        Extent::All => None,
-        Extent::UpToBound(bound) => Some(format!(
-            "executions with more than {} were not run{}",
-            text::counted(bound.into(), "preemption"),
-            if why.is_empty() { "" } else { ", or not all" },
-        )),
-        Extent::Some if why.is_empty() => Some("not all executions were run".into()),
-        Extent::Some => None,
-    };
-    let reasons: Vec<_> = why.into_iter().chain(not_run).collect();
-    (!reasons.is_empty()).then(|| reasons.join("; "))
 }

@@ -6,10 +6,9 @@ use crate::testing::Op::*;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-fn cut_by(outcome: &Outcome, limit: Limit) {
-    assert_eq!(outcome.cut, Some(limit));
-    let reason = Inconclusive::Cut(limit);
-    assert_eq!(outcome.verdict(), Verdict::Inconclusive(reason));
+fn cut_by(outcome: &Outcome, limit: Kind) {
+    assert_eq!(outcome.cut, Some(limit.into()));
+    assert_eq!(reasons(outcome), [limit]);
 }
 
 #[test]
@@ -21,7 +20,7 @@ fn states() {
         assert!(exactly.is_verified());
         for max in [0, 1, 5, all - 1] {
             let outcome = run(search().max_states(max), &Counters::racing(3));
-            cut_by(&outcome, Limit::States);
+            cut_by(&outcome, Kind::States);
             assert_eq!(outcome.statistics.states, max.max(1));
         }
     }
@@ -34,10 +33,10 @@ fn depth() {
         let system = Counters::racing(3);
         assert!(run(search().max_depth(6), &system).is_verified());
         for max in 0..6 {
-            cut_by(&run(search().max_depth(max), &system), Limit::Depth);
+            cut_by(&run(search().max_depth(max), &system), Kind::Depth);
         }
         let failing = Counters::new(&[&[Set(0, 1), Assert(0, 0)]]);
-        cut_by(&run(search().max_depth(1), &failing), Limit::Depth);
+        cut_by(&run(search().max_depth(1), &failing), Kind::Depth);
         assert_eq!(run(search().max_depth(2), &failing).violations.len(), 1);
     }
     let states = |depth| {
@@ -55,7 +54,7 @@ fn memory() {
         let needed = run(search(), &Counters::racing(5)).statistics.memory_bytes;
         cut_by(
             &run(search().max_memory(needed / 2), &Counters::racing(5)),
-            Limit::Memory,
+            Kind::Memory,
         );
         let enough = run(search().max_memory(needed), &Counters::racing(5));
         assert!(enough.is_verified());
@@ -66,11 +65,11 @@ fn memory() {
 fn a_full_store() {
     let mut store = ExactStore::with_limit(10);
     let outcome = Search::new().run_in(&mut Counters::racing(3), &mut Full::default(), &mut store);
-    cut_by(&outcome, Limit::StoreFull);
+    cut_by(&outcome, Kind::StoreFull);
     assert_eq!(outcome.statistics.states, 10);
     let mut none = ExactStore::with_limit(0);
     let outcome = Search::new().run_in(&mut Counters::racing(3), &mut Full::default(), &mut none);
-    cut_by(&outcome, Limit::StoreFull);
+    cut_by(&outcome, Kind::StoreFull);
 }
 
 #[test]
@@ -78,8 +77,8 @@ fn a_violation_stays_one_when_the_search_is_cut() {
     let failing: [&[Op]; 3] = [&[Assert(0, 1)], &[Set(1, 1); 3], &[Set(2, 1); 3]];
     let search = Search::new().collect_all().max_states(4);
     let outcome = run(search, &Counters::new(&failing));
-    assert_eq!(outcome.verdict(), Verdict::Violated);
-    assert_eq!(outcome.cut, Some(Limit::States));
+    assert_eq!(outcome.verdict(), Verdict::Violation);
+    assert_eq!(outcome.cut, Some(Kind::States.into()));
 }
 
 /// A system that never ends and takes its time for every step.
@@ -127,7 +126,7 @@ fn time_is_kept_on_fast_and_slow_systems() {
         let start = Instant::now();
         let search = Search::new().timeout(Duration::from_millis(200));
         let outcome = search.run(&mut Slow(pause), &mut Full::default());
-        cut_by(&outcome, Limit::Time);
+        cut_by(&outcome, Kind::Time);
         assert!(start.elapsed() >= Duration::from_millis(200));
         assert!(start.elapsed() < Duration::from_millis(1200));
     }
@@ -144,7 +143,7 @@ fn cancellation_and_progress() {
         }
     });
     let outcome = search.run(&mut Slow(Duration::ZERO), &mut Full::default());
-    cut_by(&outcome, Limit::Cancelled);
+    cut_by(&outcome, Kind::Cancelled);
     assert_eq!(reports.len(), 3);
     for pair in reports.windows(2) {
         assert!(pair[1].elapsed - pair[0].elapsed >= Duration::from_millis(100));
@@ -158,9 +157,12 @@ fn all_executions_cut_is_no_proof() {
         let verdict = |codes: &[&[Op]]| {
             let outcome = run(Search::new().order(order), &Counters::new(codes));
             assert!(outcome.statistics.cut > 0);
+            if outcome.vacuous {
+                assert_eq!(reasons(&outcome), [Kind::Vacuous]);
+            }
             outcome.verdict()
         };
-        let vacuous = Verdict::Inconclusive(Inconclusive::Vacuous);
+        let vacuous = Verdict::Inconclusive;
         assert_eq!(verdict(&[&[Assume(1)]]), vacuous);
         assert_eq!(verdict(&[&[Choose(2), Assume(2)], &[Set(0, 1)]]), vacuous);
         // Two ways to one state are no cycle.
@@ -273,7 +275,7 @@ fn a_failing_alternative_is_reported_at_once() {
                     let search = Search::new().order(order).properties(PropertySet::ALL);
                     let outcome = search.run(&mut system, reduction.as_mut());
                     let name = reduction.name();
-                    assert_eq!(outcome.verdict(), Verdict::Violated, "{name}");
+                    assert_eq!(outcome.verdict(), Verdict::Violation, "{name}");
                     assert_eq!(outcome.violations[0].schedule.len() as u64, before + 1);
                     assert!(system.tried < 20_000, "{name}: {} steps", system.tried);
                 }
@@ -300,7 +302,7 @@ fn reductions_remember_little_of_a_choice_and_count_it() {
                 let search = Search::new().max_memory(limit);
                 let outcome = search.run(&mut system, reduction.as_mut());
                 let name = reduction.name();
-                assert_eq!(outcome.cut, Some(Limit::Memory), "{name}");
+                assert_eq!(outcome.cut, Some(Kind::Memory.into()), "{name}");
                 let held = reduction.held_bytes() as u64;
                 let all = outcome.statistics.memory_bytes;
                 assert!(held < limit && all >= held, "{name}: {held} of {all}");
@@ -344,7 +346,7 @@ fn what_is_not_preserved_is_not_verified() {
         .properties(asked.with(crate::Property::Deadlock))
         .run(&mut Counters::racing(2), reduction);
     let lost = PropertySet::NONE.with(crate::Property::Deadlock);
-    let reason = Inconclusive::NotPreserved(lost);
-    assert_eq!(outcome.verdict(), Verdict::Inconclusive(reason));
+    assert_eq!(outcome.not_preserved, lost);
+    assert_eq!(reasons(&outcome), [Kind::NotPreserved]);
     assert_eq!(outcome.reduction, "modest");
 }

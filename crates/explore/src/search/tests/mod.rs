@@ -8,6 +8,8 @@ mod parallel;
 mod termination;
 mod violations;
 
+use raddle_outcome::{Kind, Verdict};
+
 use super::*;
 use crate::reductions::full::Full;
 use crate::system::Status;
@@ -25,6 +27,14 @@ fn run(search: Search<'_>, system: &Counters) -> Outcome {
         check_schedule(system, violation);
     }
     outcome
+}
+
+/// Why a search proves nothing.
+fn reasons(outcome: &Outcome) -> Vec<Kind> {
+    assert_eq!(outcome.verdict(), Verdict::Inconclusive);
+    let explored = outcome.explored();
+    let kinds = explored.assumptions().iter().map(|one| one.kind);
+    kinds.filter(|kind| kind.makes_incomplete()).collect()
 }
 
 /// Replays a counterexample and checks that it is one.

@@ -32,7 +32,7 @@ fn essence(outcome: &Outcome) -> impl PartialEq + std::fmt::Debug + use<> {
         .map(|v| v.schedule.len())
         .collect();
     (
-        (outcome.verdict(), outcome.cut, violations(outcome)),
+        (outcome.verdict(), outcome.cut.clone(), violations(outcome)),
         (counts, ends, depth),
         lengths.into_iter().max(),
     )
@@ -67,7 +67,7 @@ fn the_first_violation_is_as_near() {
     let run = |workers| super::run(Search::new().workers(workers), &system);
     let alone = run(1);
     let together = run(3);
-    assert_eq!(together.verdict(), Verdict::Violated);
+    assert_eq!(together.verdict(), Verdict::Violation);
     assert_eq!(together.violations.len(), 1);
     let length = |outcome: &Outcome| outcome.violations[0].schedule.len();
     assert_eq!(length(&together), length(&alone));
@@ -79,7 +79,7 @@ fn the_limit_on_states_is_exact() {
     let states = super::run(Search::new(), &wide()).statistics.states;
     for max in [0, 1, 100, states - 1] {
         let outcome = super::run(Search::new().workers(4).max_states(max), &wide());
-        assert_eq!(outcome.cut, Some(Limit::States));
+        assert_eq!(outcome.cut, Some(Kind::States.into()));
         assert_eq!(outcome.statistics.states, max.max(1));
     }
     let outcome = super::run(Search::new().workers(4).max_states(states), &wide());
@@ -92,14 +92,17 @@ fn other_limits_work() {
         let outcome = super::run(Search::new().workers(workers).max_depth(7), &wide());
         (outcome.cut, outcome.statistics.states)
     };
-    assert_eq!(depth(1).0, Some(Limit::Depth));
+    assert_eq!(depth(1).0, Some(Kind::Depth.into()));
     assert_eq!(depth(3), depth(1));
     let little = Search::new().workers(2).max_memory(1);
-    assert_eq!(super::run(little, &wide()).cut, Some(Limit::Memory));
+    assert_eq!(super::run(little, &wide()).cut, Some(Kind::Memory.into()));
     let cancelled = Search::new().workers(2).cancel(Arc::new(true.into()));
-    assert_eq!(super::run(cancelled, &wide()).cut, Some(Limit::Cancelled));
+    assert_eq!(
+        super::run(cancelled, &wide()).cut,
+        Some(Kind::Cancelled.into())
+    );
     let hurried = Search::new().workers(2).timeout(Duration::ZERO);
-    assert_eq!(super::run(hurried, &wide()).cut, Some(Limit::Time));
+    assert_eq!(super::run(hurried, &wide()).cut, Some(Kind::Time.into()));
 }
 
 #[test]
@@ -107,10 +110,9 @@ fn vacuous_searches_and_cycles_are_told_apart() {
     let cut = [Choose(2), Assume(7)];
     let ending = Counters::new(&[&cut, &[Increment(0)]]);
     let endless = Counters::new(&[&cut, &[Set(0, 1), Goto(0)]]);
-    let verdict = |system| super::run(Search::new().workers(2), system).verdict();
-    let vacuous = Verdict::Inconclusive(Inconclusive::Vacuous);
-    assert_eq!(verdict(&ending), vacuous);
-    assert_eq!(verdict(&endless), Verdict::Verified);
+    let run = |system| super::run(Search::new().workers(2), system);
+    assert_eq!(super::reasons(&run(&ending)), [Kind::Vacuous]);
+    assert_eq!(run(&endless).verdict(), Verdict::Verified);
 }
 
 #[test]

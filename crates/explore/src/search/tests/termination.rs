@@ -220,7 +220,7 @@ fn random_programs_end_or_not_as_a_slow_search_says() {
             let outcome = search(order).run(&mut system, &mut Full::default());
             match outcome.violations.first() {
                 Some(violation) => check_lasso(&mut system, violation),
-                None => assert!(!matches!(outcome.verdict(), Verdict::Violated)),
+                None => assert!(!matches!(outcome.verdict(), Verdict::Violation)),
             }
             let found = !outcome.violations.is_empty();
             assert_eq!(found, expected, "{system:?}");
@@ -262,10 +262,10 @@ fn a_reduction_does_not_claim_what_it_cannot_see() {
     for mut reduction in crate::reductions::all::<Counters>() {
         let outcome = search(Order::BreadthFirst).run(&mut system.clone(), reduction.as_mut());
         match reduction.keeps_every_step() {
-            true => assert_eq!(outcome.verdict(), Verdict::Violated),
+            true => assert_eq!(outcome.verdict(), Verdict::Violation),
             false => {
-                let lost = Inconclusive::NotPreserved(termination());
-                assert_eq!(outcome.verdict(), Verdict::Inconclusive(lost));
+                assert_eq!(outcome.not_preserved, termination());
+                assert_eq!(reasons(&outcome), [Kind::NotPreserved]);
             }
         }
     }
@@ -278,6 +278,6 @@ fn limits_hold_while_cycles_are_looked_for() {
         .statistics
         .memory_bytes;
     let outcome = run(search(Order::BreadthFirst).max_memory(needed), &system);
-    assert_eq!(outcome.cut, Some(Limit::Memory));
+    assert_eq!(outcome.cut, Some(Kind::Memory.into()));
     assert!(!outcome.is_verified());
 }

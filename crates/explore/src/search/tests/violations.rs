@@ -22,7 +22,7 @@ fn the_shortest_way_is_found() {
         &[Set(0, 1)],
     ]);
     let outcome = run(Search::new(), &system);
-    assert_eq!(outcome.verdict(), Verdict::Violated);
+    assert_eq!(outcome.verdict(), Verdict::Violation);
     assert_eq!(outcome.violations.len(), 1);
     // Straight: the second thread does not let the third in between twice.
     assert_eq!(threads_of(&outcome.violations[0]), [2, 1, 1]);
