@@ -13,7 +13,7 @@ use std::alloc::{GlobalAlloc, Layout, System as SystemAllocator};
 use std::cell::Cell;
 use std::sync::Arc;
 
-use raddle_explore::{Choice, Footprint, Guard, Status, Step, System, ThreadId};
+use raddle_explore::{Choice, Footprint, Guard, Position, Status, Step, System};
 use raddle_lang::Source;
 use raddle_machine::{Granularity, Machine};
 
@@ -101,7 +101,7 @@ impl Walk {
             random ^= random >> 7;
             random ^= random << 17;
             let threads = machine.thread_count(state) as u64;
-            let thread = ThreadId((random % threads) as u32);
+            let thread = Position((random % threads) as u32);
             machine.step(state, thread, Choice::FIRST, step);
             for access in &step.footprint {
                 guards.clear();

@@ -6,7 +6,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use raddle_explore::movers::Protection;
-use raddle_explore::{AccessKind, Guard, Status, Step, System, ThreadId, Variable};
+use raddle_explore::{AccessKind, Guard, Position, Status, Step, System, Variable};
 use raddle_machine::{Machine, State};
 
 /// What was seen of every variable that was accessed.
@@ -30,10 +30,10 @@ impl LockSets {
         &mut self,
         machine: &mut Machine,
         before: &State,
-        thread: ThreadId,
+        thread: Position,
         step: &Step<State>,
     ) {
-        let mut threads = (0..machine.thread_count(before)).map(|other| ThreadId(other as u32));
+        let mut threads = (0..machine.thread_count(before)).map(|other| Position(other as u32));
         if threads.all(|other| other == thread || machine.ended(before, other)) {
             return;
         }

@@ -3,8 +3,8 @@
 use std::collections::{BTreeSet, HashSet};
 
 use raddle_explore::{
-    Access, Choice, Fault, FaultKind, Footprint, Guard, Location, Place, Status, Step, System,
-    ThreadId, Variable,
+    Access, Choice, Fault, FaultKind, Footprint, Guard, Location, Place, Position, Status, Step,
+    System, Variable,
 };
 use raddle_machine::{Machine, State};
 
@@ -48,7 +48,7 @@ impl Recorder {
         &self.machine
     }
 
-    fn record(&mut self, state: &State, thread: ThreadId) {
+    fn record(&mut self, state: &State, thread: Position) {
         self.bytes.clear();
         self.machine.local_state(state, thread, &mut self.bytes);
         if !self.local_states.contains(&self.bytes) {
@@ -56,7 +56,7 @@ impl Recorder {
         }
     }
 
-    fn record_failure(&mut self, before: &State, thread: ThreadId, fault: &Fault) {
+    fn record_failure(&mut self, before: &State, thread: Position, fault: &Fault) {
         let mut identity = Vec::new();
         self.machine.thread_identity(before, thread, &mut identity);
         self.failed.insert((identity, fault.kind, fault.place));
@@ -71,7 +71,7 @@ impl System for Recorder {
     fn initial(&mut self) -> State {
         let state = self.machine.initial();
         for thread in 0..self.machine.thread_count(&state) {
-            self.record(&state, ThreadId(thread as u32));
+            self.record(&state, Position(thread as u32));
         }
         for (thread, fault) in self.machine.failed_starts(&state) {
             self.record_failure(&state, thread, &fault);
@@ -83,7 +83,7 @@ impl System for Recorder {
         self.machine.thread_count(state)
     }
 
-    fn step(&mut self, state: &State, thread: ThreadId, choice: Choice, step: &mut Step<State>) {
+    fn step(&mut self, state: &State, thread: Position, choice: Choice, step: &mut Step<State>) {
         self.machine.step(state, thread, choice, step);
         if let Some(lock_sets) = &mut self.lock_sets {
             lock_sets.note(&mut self.machine, state, thread, step);
@@ -99,7 +99,7 @@ impl System for Recorder {
             return;
         }
         for child in spawned.clone() {
-            self.record(&step.after, ThreadId(child as u32));
+            self.record(&step.after, Position(child as u32));
         }
         for (thread, fault) in self.machine.failed_starts(&step.after) {
             if spawned.contains(&thread.index()) {
@@ -120,7 +120,7 @@ impl System for Recorder {
         self.machine.decode(bytes, state);
     }
 
-    fn canonicalise_following(&mut self, state: &mut State, thread: ThreadId) -> ThreadId {
+    fn canonicalise_following(&mut self, state: &mut State, thread: Position) -> Position {
         self.machine.canonicalise_following(state, thread)
     }
 
@@ -128,7 +128,7 @@ impl System for Recorder {
         self.machine.broken_invariant(state, reads)
     }
 
-    fn failed_starts(&mut self, state: &State) -> Vec<(ThreadId, Fault)> {
+    fn failed_starts(&mut self, state: &State) -> Vec<(Position, Fault)> {
         self.machine.failed_starts(state)
     }
 
@@ -136,7 +136,7 @@ impl System for Recorder {
         self.machine.failed(state)
     }
 
-    fn ended(&self, state: &State, thread: ThreadId) -> bool {
+    fn ended(&self, state: &State, thread: Position) -> bool {
         self.machine.ended(state, thread)
     }
 
@@ -144,29 +144,29 @@ impl System for Recorder {
         self.machine.variable(state, location)
     }
 
-    fn guards(&self, state: &State, thread: ThreadId, access: &Access, guards: &mut Vec<Guard>) {
+    fn guards(&self, state: &State, thread: Position, access: &Access, guards: &mut Vec<Guard>) {
         self.machine.guards(state, thread, access, guards);
     }
 
-    fn holds(&self, state: &State, thread: ThreadId, lock: Location) -> bool {
+    fn holds(&self, state: &State, thread: Position, lock: Location) -> bool {
         self.machine.holds(state, thread, lock)
     }
 
-    fn owns(&mut self, state: &State, thread: ThreadId, location: Location) -> bool {
+    fn owns(&mut self, state: &State, thread: Position, location: Location) -> bool {
         self.machine.owns(state, thread, location)
     }
 
     fn declared(
         &mut self,
         state: &State,
-        thread: ThreadId,
+        thread: Position,
         access: &Access,
         reads: &mut Footprint,
     ) -> Option<bool> {
         self.machine.declared(state, thread, access, reads)
     }
 
-    fn held_locks(&self, state: &State, thread: ThreadId, locks: &mut Vec<Location>) {
+    fn held_locks(&self, state: &State, thread: Position, locks: &mut Vec<Location>) {
         self.machine.held_locks(state, thread, locks);
     }
 
@@ -174,15 +174,15 @@ impl System for Recorder {
         self.machine.is_crowded(state)
     }
 
-    fn can_be_joined(&self, state: &State, thread: ThreadId) -> bool {
+    fn can_be_joined(&self, state: &State, thread: Position) -> bool {
         self.machine.can_be_joined(state, thread)
     }
 
-    fn place(&self, state: &State, thread: ThreadId) -> Place {
+    fn place(&self, state: &State, thread: Position) -> Place {
         self.machine.place(state, thread)
     }
 
-    fn thread_name(&self, state: &State, thread: ThreadId) -> u64 {
+    fn thread_name(&self, state: &State, thread: Position) -> u64 {
         self.machine.thread_name(state, thread)
     }
 }

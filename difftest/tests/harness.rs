@@ -3,7 +3,7 @@
 use raddle_difftest::{Aspect, Campaign, Contender, Recorder};
 use raddle_explore::reductions::full::Full;
 use raddle_explore::{
-    Choice, Effort, Fault, Move, PropertySet, Race, Reduction, Status, Step, System, ThreadId,
+    Action, Choice, Effort, Fault, Position, PropertySet, Race, Reduction, Status, Step, System,
     Visitor,
 };
 
@@ -41,7 +41,7 @@ impl Reduction<Recorder> for FirstThread {
         visitor: &mut dyn Visitor<Recorder>,
     ) -> Effort {
         let mut effort = Effort::default();
-        for thread in (0..system.thread_count(state)).map(|t| ThreadId(t as u32)) {
+        for thread in (0..system.thread_count(state)).map(|t| Position(t as u32)) {
             let mut moved = false;
             system.for_each_step(state, thread, &mut self.step, |system, taken, step| {
                 let goes_on = match &step.status {
@@ -82,7 +82,7 @@ struct Filtered<F> {
 trait Filter: Default + Copy {
     const NAME: &'static str;
 
-    fn hides_successor(self, path: &[Move]) -> bool;
+    fn hides_successor(self, path: &[Action]) -> bool;
     fn hides_ends(self) -> bool;
 }
 
@@ -93,7 +93,7 @@ struct OneChoice;
 impl Filter for OneChoice {
     const NAME: &'static str = "one-choice";
 
-    fn hides_successor(self, path: &[Move]) -> bool {
+    fn hides_successor(self, path: &[Action]) -> bool {
         path[0].choice != Choice::FIRST
     }
 
@@ -109,7 +109,7 @@ struct NoEnds;
 impl Filter for NoEnds {
     const NAME: &'static str = "no-ends";
 
-    fn hides_successor(self, _: &[Move]) -> bool {
+    fn hides_successor(self, _: &[Action]) -> bool {
         false
     }
 
@@ -130,24 +130,24 @@ impl<F: Filter> Visitor<Recorder> for Through<'_, F> {
         self.visitor.properties()
     }
 
-    fn successor(&mut self, system: &mut Recorder, path: &[Move], state: &State) {
+    fn successor(&mut self, system: &mut Recorder, path: &[Action], state: &State) {
         if !self.filter.hides_successor(path) {
             self.visitor.successor(system, path, state);
         }
     }
 
-    fn fault(&mut self, system: &mut Recorder, path: &[Move], fault: &Fault) -> bool {
+    fn fault(&mut self, system: &mut Recorder, path: &[Action], fault: &Fault) -> bool {
         self.visitor.fault(system, path, fault)
     }
 
-    fn race(&mut self, system: &mut Recorder, path: &[Move], state: &State, race: &Race) {
+    fn race(&mut self, system: &mut Recorder, path: &[Action], state: &State, race: &Race) {
         self.visitor.race(system, path, state, race);
     }
 
     fn end(
         &mut self,
         system: &mut Recorder,
-        path: &[Move],
+        path: &[Action],
         state: &State,
         end: raddle_explore::End,
         blocked: &[raddle_explore::BlockedThread],

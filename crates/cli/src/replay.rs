@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use raddle_explore::{Choice, Move, ThreadId, Violation, repeats_fairly};
+use raddle_explore::{Action, Choice, Position, Violation, repeats_fairly};
 use raddle_machine::narrate::{Narrator, Told};
 use raddle_machine::{Granularity, Machine, Program};
 use raddle_outcome::Verdict;
@@ -66,7 +66,7 @@ fn fingerprint(text: &str) -> String {
 pub(crate) struct Traced {
     pub(crate) program: Arc<Program>,
     pub(crate) granularity: Granularity,
-    pub(crate) schedule: Vec<Move>,
+    pub(crate) schedule: Vec<Action>,
     pub(crate) expected: TracedViolation,
     granularity_name: &'static str,
     diagnostics: Vec<json::Diagnostic>,
@@ -175,8 +175,8 @@ fn open(args: &Replay, terminal: Terminal) -> Result<Traced, Problem> {
     if changed && !terminal.is_quiet() {
         terminal.warning("the program has changed since the trace was written");
     }
-    let schedule = trace.schedule.iter().map(|step| Move {
-        thread: ThreadId(step.thread),
+    let schedule = trace.schedule.iter().map(|step| Action {
+        thread: Position(step.thread),
         choice: Choice(step.choice),
     });
     Ok(Traced {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use raddle_explore::{Access, Cause, Fault, FaultKind, Property, System, ThreadId, Violation};
+use raddle_explore::{Access, Cause, Fault, FaultKind, Position, Property, System, Violation};
 use raddle_lang::Span;
 use raddle_machine::Machine;
 use raddle_machine::narrate::{Narrator, Told};
@@ -177,7 +177,7 @@ pub(crate) fn failure(narrator: &Narrator, lane: usize, fault: &Fault) -> Ending
 }
 
 /// A thread has failed before its first step.
-fn failed_start(narrator: &Narrator, thread: ThreadId, fault: &Fault) -> Ending {
+fn failed_start(narrator: &Narrator, thread: Position, fault: &Fault) -> Ending {
     Ending {
         in_last_step: false,
         ..failure(narrator, narrator.lane(thread), fault)
@@ -251,7 +251,7 @@ pub(crate) fn race(narrator: &mut Narrator) -> Option<Ending> {
     Some(race_between(narrator, &racers))
 }
 
-fn race_between(narrator: &Narrator, racers: &[(ThreadId, Access); 2]) -> Ending {
+fn race_between(narrator: &Narrator, racers: &[(Position, Access); 2]) -> Ending {
     let notes = racers.iter().map(|(thread, access)| Note {
         thread: Some(narrator.lane(*thread)),
         at: narrator.statement_spot(access.place),

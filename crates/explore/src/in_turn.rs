@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
-use crate::system::{Choice, Move, Status, Step, System, ThreadId};
+use crate::system::{Action, Choice, Position, Status, Step, System};
 
 /// An execution that comes back to a state, and then goes on as before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repeating {
     /// The moves from the initial state, as [`replay`](crate::replay()) takes them.
-    pub schedule: Vec<Move>,
+    pub schedule: Vec<Action>,
     /// How many of them come before the part that repeats.
     pub repeats_from: usize,
 }
@@ -46,14 +46,14 @@ pub fn run_in_turn<S: System>(system: &mut S, most_steps: usize) -> Option<Repea
         let threads = system.thread_count(&state);
         let mut in_turn = (0..threads).map(|offset| (turn + offset) % threads.max(1));
         let taken = in_turn.find_map(|position| {
-            let thread = ThreadId(position as u32);
+            let thread = Position(position as u32);
             let mut next = Some(Choice::FIRST);
             for _ in 0..MOST_ALTERNATIVES {
                 let choice = next?;
                 system.step(&state, thread, choice, &mut step);
                 next = step.next_choice;
                 if step.status == Status::Moved {
-                    return Some(Move { thread, choice });
+                    return Some(Action { thread, choice });
                 }
             }
             None

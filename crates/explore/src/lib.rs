@@ -55,6 +55,6 @@ pub use replay::{Replayed, canonical_path, repeats_fairly, replay};
 pub use search::{Cause, Order, Outcome, Progress, Search, Statistics, Violation};
 pub use store::{ExactStore, Inserted, ShardedStore, Shards, StateId, Store, StoreFull};
 pub use system::{
-    Access, AccessKind, Choice, Fault, FaultKind, Footprint, Guard, Location, Move, Place, Status,
-    Step, SyncOp, System, ThreadId, Variable,
+    Access, AccessKind, Action, Choice, Fault, FaultKind, Footprint, Guard, Location, Place,
+    Position, Status, Step, SyncOp, System, Variable,
 };

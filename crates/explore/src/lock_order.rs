@@ -17,7 +17,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::system::{
-    AccessKind, Location, Place, Status, Step, SyncOp, System, ThreadId, Variable,
+    AccessKind, Location, Place, Position, Status, Step, SyncOp, System, Variable,
 };
 
 /// What is known about deadlocks without having looked for them.
@@ -80,7 +80,7 @@ impl LockOrder {
         &mut self,
         system: &S,
         state: &S::State,
-        thread: ThreadId,
+        thread: Position,
         step: &Step<S::State>,
     ) {
         let blocked = match step.status {
@@ -158,7 +158,7 @@ impl LockOrder {
     fn is_held<S: System>(&mut self, system: &S, state: &S::State, lock: Location) -> bool {
         (0..system.thread_count(state)).any(|position| {
             self.held.clear();
-            system.held_locks(state, ThreadId(position as u32), &mut self.held);
+            system.held_locks(state, Position(position as u32), &mut self.held);
             self.held.contains(&lock)
         })
     }

@@ -19,7 +19,7 @@
 //! struct Count { successors: usize }
 //!
 //! impl<S: System> Visitor<S> for Count {
-//!     fn successor(&mut self, _: &mut S, _: &[Move], _: &S::State) { self.successors += 1; }
+//!     fn successor(&mut self, _: &mut S, _: &[Action], _: &S::State) { self.successors += 1; }
 //! }
 //!
 //! // Three threads, each of which can move.
@@ -34,7 +34,7 @@
 use crate::lock_order::Deadlocks;
 use crate::movers::Protection;
 use crate::property::PropertySet;
-use crate::system::{Access, AccessKind, Fault, Move, Place, Step, System, ThreadId};
+use crate::system::{Access, AccessKind, Action, Fault, Place, Position, Step, System};
 
 /// A way to leave out schedules, or not to.
 ///
@@ -144,17 +144,17 @@ pub trait Visitor<S: System> {
     }
 
     /// The next boundary state, after a path of at least one move.
-    fn successor(&mut self, system: &mut S, path: &[Move], state: &S::State);
+    fn successor(&mut self, system: &mut S, path: &[Action], state: &S::State);
 
     /// The last move of the path failed, and its thread has stopped for good. Says whether
     /// the others are to go on: whether the state after it matters any more.
-    fn fault(&mut self, system: &mut S, path: &[Move], fault: &Fault) -> bool {
+    fn fault(&mut self, system: &mut S, path: &[Action], fault: &Fault) -> bool {
         let _ = (system, path, fault);
         true
     }
 
     /// Two threads are about to race in `state`, where the path leads.
-    fn race(&mut self, system: &mut S, path: &[Move], state: &S::State, race: &Race) {
+    fn race(&mut self, system: &mut S, path: &[Action], state: &S::State, race: &Race) {
         let _ = (system, path, state, race);
     }
 
@@ -163,7 +163,7 @@ pub trait Visitor<S: System> {
     fn end(
         &mut self,
         system: &mut S,
-        path: &[Move],
+        path: &[Action],
         state: &S::State,
         end: End,
         blocked: &[BlockedThread],
@@ -186,7 +186,7 @@ pub trait Visitor<S: System> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BlockedThread {
     /// Who.
-    pub thread: ThreadId,
+    pub thread: Position,
     /// Where.
     pub place: Place,
     /// Whether all it could do next is blocked at assumptions.
@@ -227,7 +227,7 @@ impl End {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PendingAccess {
     /// Who.
-    pub thread: ThreadId,
+    pub thread: Position,
     /// What.
     pub access: Access,
 }
@@ -246,7 +246,7 @@ pub struct Race {
 /// once: the alternatives of a choice mostly make the same ones, and there can be billions.
 pub(crate) fn add_pending<State>(
     pending: &mut Vec<PendingAccess>,
-    thread: ThreadId,
+    thread: Position,
     step: &Step<State>,
 ) {
     for &access in &step.footprint {

@@ -1,13 +1,13 @@
 //! Walking a schedule.
 
-use crate::system::{Move, Status, Step, System, ThreadId};
+use crate::system::{Action, Position, Status, Step, System};
 
 /// One move of a schedule as [`replay`] meets it.
 pub struct Replayed<'r, S: System> {
     /// Its number, from 0.
     pub number: usize,
     /// The move.
-    pub taken: Move,
+    pub taken: Action,
     /// The [name](System::thread_name) of the thread that moves.
     pub thread_name: u64,
     /// The state before it, in canonical form.
@@ -20,10 +20,10 @@ pub struct Replayed<'r, S: System> {
 /// the state into canonical form after every one, and returns the last state.
 ///
 /// ```
-/// use raddle_explore::{Choice, Move, ThreadId, replay, System, testing::Counters};
+/// use raddle_explore::{Choice, Action, Position, replay, System, testing::Counters};
 ///
 /// let mut system = Counters::racing(2);
-/// let schedule = [0, 1, 1, 0].map(|t| Move { thread: ThreadId(t), choice: Choice::FIRST });
+/// let schedule = [0, 1, 1, 0].map(|t| Action { thread: Position(t), choice: Choice::FIRST });
 /// let initial = system.initial();
 /// let last = replay(&mut system, &initial, &schedule, |_, _| {});
 /// assert_eq!(last.counters[0], 1);
@@ -31,7 +31,7 @@ pub struct Replayed<'r, S: System> {
 pub fn replay<S: System>(
     system: &mut S,
     from: &S::State,
-    schedule: &[Move],
+    schedule: &[Action],
     mut see: impl FnMut(&mut S, Replayed<'_, S>),
 ) -> S::State {
     let mut state = from.clone();
@@ -60,7 +60,7 @@ pub fn replay<S: System>(
 /// The alternatives of a step need no translation: they are numbered in the order of
 /// threads, which canonical form keeps for threads that were there before, and a thread that
 /// the path has started has not done anything that another could choose.
-pub fn canonical_path<S: System>(system: &mut S, from: &S::State, path: &[Move]) -> Vec<Move> {
+pub fn canonical_path<S: System>(system: &mut S, from: &S::State, path: &[Action]) -> Vec<Action> {
     // One move needs no translation, and that is what most paths are.
     if path.len() <= 1 {
         return path.to_vec();
@@ -71,7 +71,7 @@ pub fn canonical_path<S: System>(system: &mut S, from: &S::State, path: &[Move])
     let mut schedule = Vec::with_capacity(path.len());
     for &taken in path {
         canonical.clone_from(&state);
-        schedule.push(Move {
+        schedule.push(Action {
             thread: system.canonicalise_following(&mut canonical, taken.thread),
             ..taken
         });
@@ -87,15 +87,15 @@ pub fn canonical_path<S: System>(system: &mut S, from: &S::State, path: &[Move])
 /// at an assumption all the time.
 ///
 /// ```
-/// use raddle_explore::{Choice, Move, ThreadId, repeats_fairly, testing::{Counters, Op}};
+/// use raddle_explore::{Choice, Action, Position, repeats_fairly, testing::{Counters, Op}};
 ///
 /// let mut system = Counters::new(&[&[Op::Read(0), Op::Goto(0)], &[Op::Set(0, 1)]]);
-/// let first = Move { thread: ThreadId(0), choice: Choice::FIRST };
-/// let second = Move { thread: ThreadId(1), ..first };
+/// let first = Action { thread: Position(0), choice: Choice::FIRST };
+/// let second = Action { thread: Position(1), ..first };
 /// assert!(!repeats_fairly(&mut system, &[first, first], 0));
 /// assert!(repeats_fairly(&mut system, &[second, first, first, first, first], 3));
 /// ```
-pub fn repeats_fairly<S: System>(system: &mut S, schedule: &[Move], from: usize) -> bool {
+pub fn repeats_fairly<S: System>(system: &mut S, schedule: &[Action], from: usize) -> bool {
     let initial = system.initial();
     let Some((stem, cycle)) = schedule.split_at_checked(from) else {
         return false;
@@ -109,8 +109,8 @@ pub fn repeats_fairly<S: System>(system: &mut S, schedule: &[Move], from: usize)
         was_cut: bool,
     }
     let threads = 0..system.thread_count(&start) as u32;
-    let mut threads: Vec<(ThreadId, Treated)> = threads
-        .map(|position| (ThreadId(position), Treated::default()))
+    let mut threads: Vec<(Position, Treated)> = threads
+        .map(|position| (Position(position), Treated::default()))
         .collect();
     let mut moves = true;
     let mut step = Step::default();
@@ -158,7 +158,7 @@ pub(crate) struct Legs {
 }
 
 /// The legs of a schedule, or nothing if it is empty.
-pub(crate) fn legs<S: System>(system: &mut S, from: &S::State, path: &[Move]) -> Option<Legs> {
+pub(crate) fn legs<S: System>(system: &mut S, from: &S::State, path: &[Action]) -> Option<Legs> {
     let name = system.thread_name(from, path.first()?.thread);
     let mut legs = Legs {
         first: name,

@@ -11,7 +11,7 @@
 //! Walking one schedule of any system, always the first thread that can move:
 //!
 //! ```
-//! use raddle_explore::{Choice, Status, Step, System, ThreadId};
+//! use raddle_explore::{Choice, Status, Step, System, Position};
 //!
 //! fn run_to_the_end<S: System>(system: &mut S) -> usize {
 //!     let mut state = system.initial();
@@ -19,7 +19,7 @@
 //!     let mut length = 0;
 //!     'moving: loop {
 //!         for thread in 0..system.thread_count(&state) {
-//!             system.step(&state, ThreadId(thread as u32), Choice::FIRST, &mut step);
+//!             system.step(&state, Position(thread as u32), Choice::FIRST, &mut step);
 //!             if step.status == Status::Moved {
 //!                 std::mem::swap(&mut state, &mut step.after);
 //!                 system.canonicalise(&mut state);
@@ -33,14 +33,15 @@
 //! # let _ = run_to_the_end::<raddle_explore::testing::Counters>;
 //! ```
 
-/// A thread, by its position in the thread table of a state.
+/// A thread, by its position in the thread table of a state. It is no name of the thread: see
+/// [`System::thread_name`].
 ///
 /// Positions are stable within a state and from a state to its successors until
 /// [`System::canonicalise`] is called; that may renumber the threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ThreadId(pub u32);
+pub struct Position(pub u32);
 
-impl ThreadId {
+impl Position {
     /// The position as an index.
     #[must_use]
     pub fn index(self) -> usize {
@@ -58,11 +59,11 @@ impl Choice {
     pub const FIRST: Self = Self(0);
 }
 
-/// One step of a schedule.
+/// One step of a schedule: what is done from a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Move {
+pub struct Action {
     /// Who moves.
-    pub thread: ThreadId,
+    pub thread: Position,
     /// Which alternative it takes.
     pub choice: Choice,
 }
@@ -290,7 +291,7 @@ pub trait System {
     fn step(
         &mut self,
         state: &Self::State,
-        thread: ThreadId,
+        thread: Position,
         choice: Choice,
         step: &mut Step<Self::State>,
     );
@@ -310,7 +311,7 @@ pub trait System {
 
     /// Like [`canonicalise`](Self::canonicalise), and says where a thread is then that
     /// has not ended. Whoever renumbers threads must say.
-    fn canonicalise_following(&mut self, state: &mut Self::State, thread: ThreadId) -> ThreadId {
+    fn canonicalise_following(&mut self, state: &mut Self::State, thread: Position) -> Position {
         self.canonicalise(state);
         thread
     }
@@ -326,7 +327,7 @@ pub trait System {
     /// state. So its failure is a fact about states: it holds in the state after that step, and in all that
     /// follow, for a failed thread never moves. A reduction need not look for it: whatever
     /// boundary state it reaches next shows it.
-    fn failed_starts(&mut self, state: &Self::State) -> Vec<(ThreadId, Fault)> {
+    fn failed_starts(&mut self, state: &Self::State) -> Vec<(Position, Fault)> {
         let _ = state;
         Vec::new()
     }
@@ -338,7 +339,7 @@ pub trait System {
     fn failed(&self, state: &Self::State) -> bool;
 
     /// Whether a thread has ended or failed.
-    fn ended(&self, state: &Self::State, thread: ThreadId) -> bool;
+    fn ended(&self, state: &Self::State, thread: Position) -> bool;
 
     /// The variable that a location of this state belongs to.
     ///
@@ -353,7 +354,7 @@ pub trait System {
     ///
     /// Positions of new threads, and so names of what these make, depend on who spawned first. This
     /// way, whoever knows threads by other names can tell locations apart whatever the order.
-    fn maker(&self, location: Location) -> Option<(ThreadId, u64)> {
+    fn maker(&self, location: Location) -> Option<(Position, u64)> {
         let _ = location;
         None
     }
@@ -367,7 +368,7 @@ pub trait System {
     fn guards(
         &self,
         state: &Self::State,
-        thread: ThreadId,
+        thread: Position,
         access: &Access,
         guards: &mut Vec<Guard>,
     ) {
@@ -376,19 +377,19 @@ pub trait System {
 
     /// Whether the thread has taken the mutex at that location, or the reader-writer lock
     /// there for writing.
-    fn holds(&self, state: &Self::State, thread: ThreadId, lock: Location) -> bool {
+    fn holds(&self, state: &Self::State, thread: Position, lock: Location) -> bool {
         let _ = (state, thread, lock);
         false
     }
 
     /// Appends the locations of all locks that the thread holds, for reading or writing, each
     /// once.
-    fn held_locks(&self, state: &Self::State, thread: ThreadId, locks: &mut Vec<Location>) {
+    fn held_locks(&self, state: &Self::State, thread: Position, locks: &mut Vec<Location>) {
         let _ = (state, thread, locks);
     }
 
     /// Whether some thread could ever wait for the end of this one.
-    fn can_be_joined(&self, state: &Self::State, thread: ThreadId) -> bool {
+    fn can_be_joined(&self, state: &Self::State, thread: Position) -> bool {
         let _ = (state, thread);
         true
     }
@@ -405,7 +406,7 @@ pub trait System {
     /// the state was last in canonical form, and nobody else has a reference to it.
     ///
     /// Only the thread itself can change the answer.
-    fn owns(&mut self, state: &Self::State, thread: ThreadId, location: Location) -> bool {
+    fn owns(&mut self, state: &Self::State, thread: Position, location: Location) -> bool {
         let _ = (state, thread, location);
         false
     }
@@ -421,7 +422,7 @@ pub trait System {
     fn declared(
         &mut self,
         state: &Self::State,
-        thread: ThreadId,
+        thread: Position,
         access: &Access,
         reads: &mut Footprint,
     ) -> Option<bool> {
@@ -430,7 +431,7 @@ pub trait System {
     }
 
     /// Where a thread is: the place of its next visible operation.
-    fn place(&self, state: &Self::State, thread: ThreadId) -> Place;
+    fn place(&self, state: &Self::State, thread: Position) -> Place;
 
     /// A name for a thread that, unlike its position, survives
     /// [`canonicalise`](Self::canonicalise) as far as possible.
@@ -438,7 +439,7 @@ pub trait System {
     /// Names are used to count context switches, and to tell deadlocks apart; no verdict
     /// depends on them. So a name may pass to another thread when the first one is gone. The
     /// position is a good name if threads are never renumbered.
-    fn thread_name(&self, state: &Self::State, thread: ThreadId) -> u64 {
+    fn thread_name(&self, state: &Self::State, thread: Position) -> u64 {
         let _ = state;
         u64::from(thread.0)
     }
@@ -455,9 +456,9 @@ pub trait System {
     fn for_each_step(
         &mut self,
         state: &Self::State,
-        thread: ThreadId,
+        thread: Position,
         step: &mut Step<Self::State>,
-        mut visit: impl FnMut(&mut Self, Move, &mut Step<Self::State>),
+        mut visit: impl FnMut(&mut Self, Action, &mut Step<Self::State>),
     ) where
         Self: Sized,
     {
@@ -465,7 +466,7 @@ pub trait System {
         while let Some(choice) = next {
             self.step(state, thread, choice, step);
             next = step.next_choice;
-            visit(self, Move { thread, choice }, step);
+            visit(self, Action { thread, choice }, step);
         }
     }
 }

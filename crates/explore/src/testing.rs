@@ -6,8 +6,8 @@
 //! executions, and threads that are renumbered.
 
 use crate::system::{
-    Access, AccessKind, Choice, Fault, FaultKind, Footprint, Location, Place, Status, Step, SyncOp,
-    System, ThreadId,
+    Access, AccessKind, Choice, Fault, FaultKind, Footprint, Location, Place, Position, Status,
+    Step, SyncOp, System,
 };
 
 /// One step of a thread of [`Counters`]. Counters, locks and codes go by number.
@@ -159,7 +159,7 @@ impl System for Counters {
         state.threads.len()
     }
 
-    fn step(&mut self, state: &State, thread: ThreadId, choice: Choice, step: &mut Step<State>) {
+    fn step(&mut self, state: &State, thread: Position, choice: Choice, step: &mut Step<State>) {
         step.footprint.clear();
         step.next_choice = None;
         let me = &state.threads[thread.index()];
@@ -345,18 +345,18 @@ impl System for Counters {
         state.threads.iter().any(|thread| thread.failed)
     }
 
-    fn ended(&self, state: &State, thread: ThreadId) -> bool {
+    fn ended(&self, state: &State, thread: Position) -> bool {
         {
             let thread = &state.threads[thread.index()];
             thread.failed || self.next_op(thread).is_none()
         }
     }
 
-    fn place(&self, state: &State, thread: ThreadId) -> Place {
+    fn place(&self, state: &State, thread: Position) -> Place {
         Self::place_of(&state.threads[thread.index()])
     }
 
-    fn thread_name(&self, state: &State, thread: ThreadId) -> u64 {
+    fn thread_name(&self, state: &State, thread: Position) -> u64 {
         u64::from(state.threads[thread.index()].code)
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::narrate::{Narrator, Told};
 use crate::{Granularity, Machine, Program, State};
 use raddle_explore::{
-    Access, AccessKind, Cause, Race, Status, Step, System, ThreadId, Violation, repeats_fairly,
+    Access, AccessKind, Cause, Position, Race, Status, Step, System, Violation, repeats_fairly,
     replay,
 };
 
@@ -83,10 +83,10 @@ fn holds_at(machine: &mut Machine, state: &State, cause: &Cause) -> bool {
         Cause::Deadlock { blocked } => {
             let threads = 0..machine.thread_count(state) as u32;
             let waiting: Vec<_> = threads
-                .map(ThreadId)
+                .map(Position)
                 .filter(|thread| !statuses(machine, state, *thread).contains(&Status::Ended))
                 .collect();
-            let still = |thread: &ThreadId| {
+            let still = |thread: &Position| {
                 let statuses = statuses(machine, state, *thread);
                 let blocked = |status: &Status| matches!(status, Status::Blocked { .. });
                 // Of the choices of one step, some may be cut by an assumption. One that waits
@@ -119,7 +119,7 @@ fn is_race(machine: &mut Machine, state: &State, race: &Race) -> bool {
         })
 }
 
-fn statuses(machine: &mut Machine, state: &State, thread: ThreadId) -> Vec<Status> {
+fn statuses(machine: &mut Machine, state: &State, thread: Position) -> Vec<Status> {
     let mut statuses = Vec::new();
     let mut step = Step::default();
     machine.for_each_step(state, thread, &mut step, |_, _, step| {

@@ -6,7 +6,7 @@
 //! the names of heap objects and of threads, and whether a waiting thread was
 //! notified already, since the wait set belongs to the object that it waits for.
 
-use raddle_explore::ThreadId;
+use raddle_explore::Position;
 
 use crate::machine::Machine;
 use crate::state::{Phase, State, header};
@@ -26,7 +26,7 @@ const THREAD: u8 = 2;
 impl Machine {
     /// Appends what identifies a thread in every schedule: its position in `run`, or the
     /// function with which it was spawned, if that is still known.
-    pub fn thread_identity(&self, state: &State, thread: ThreadId, bytes: &mut Vec<u8>) {
+    pub fn thread_identity(&self, state: &State, thread: Position, bytes: &mut Vec<u8>) {
         let position = thread.index();
         if position < self.program().hir.starts.len() {
             // The threads of `run` come first and never disappear.
@@ -46,7 +46,7 @@ impl Machine {
     /// Appends the local state of a thread, after its [identity](Self::thread_identity):
     /// where it is, its variables, its number and what it holds for reading. Two schedules
     /// of one program in which the thread did and saw the same give the same bytes.
-    pub fn local_state(&self, state: &State, thread: ThreadId, bytes: &mut Vec<u8>) {
+    pub fn local_state(&self, state: &State, thread: Position, bytes: &mut Vec<u8>) {
         self.thread_identity(state, thread, bytes);
         let position = thread.index();
         let words = state.thread(position);
@@ -97,7 +97,7 @@ mod tests {
     use std::collections::BTreeSet;
     use std::sync::Arc;
 
-    use raddle_explore::{Choice, Status, Step, System, ThreadId};
+    use raddle_explore::{Choice, Position, Status, Step, System};
     use raddle_lang::Source;
 
     use crate::{Granularity, Machine};
@@ -110,7 +110,7 @@ mod tests {
         let mut state = machine.initial();
         let mut step = Step::default();
         for &thread in schedule {
-            machine.step(&state, ThreadId(thread), Choice::FIRST, &mut step);
+            machine.step(&state, Position(thread), Choice::FIRST, &mut step);
             assert_eq!(step.status, Status::Moved);
             std::mem::swap(&mut state, &mut step.after);
             machine.canonicalise(&mut state);
@@ -118,7 +118,7 @@ mod tests {
         let threads = 0..machine.thread_count(&state) as u32;
         let local = |thread| {
             let mut bytes = Vec::new();
-            machine.local_state(&state, ThreadId(thread), &mut bytes);
+            machine.local_state(&state, Position(thread), &mut bytes);
             bytes
         };
         threads.map(local).collect()

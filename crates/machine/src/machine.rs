@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use raddle_explore::repair::Repair;
 use raddle_explore::{
-    Access, AccessKind, Choice, Fault, FaultKind, Footprint, Guard, Location, Place, Status, Step,
-    SyncOp, System, ThreadId, Variable,
+    Access, AccessKind, Choice, Fault, FaultKind, Footprint, Guard, Location, Place, Position,
+    Status, Step, SyncOp, System, Variable,
 };
 use raddle_lang::Span;
 
@@ -28,7 +28,7 @@ const CROWD: usize = 8192;
 ///
 /// ```
 /// use std::sync::Arc;
-/// use raddle_explore::{Choice, Status, Step, System, ThreadId};
+/// use raddle_explore::{Choice, Status, Step, System, Position};
 /// use raddle_lang::Source;
 /// use raddle_machine::{Granularity, Machine};
 ///
@@ -38,7 +38,7 @@ const CROWD: usize = 8192;
 /// let mut machine = Machine::new(Arc::new(program.unwrap()), Granularity::Access);
 /// let mut step = Step::default();
 /// let before = machine.initial();
-/// machine.step(&before, ThreadId(0), Choice::FIRST, &mut step);
+/// machine.step(&before, Position(0), Choice::FIRST, &mut step);
 /// assert_eq!(step.status, Status::Moved);
 /// assert!(step.footprint[0].writes);
 /// ```
@@ -345,7 +345,7 @@ impl System for Machine {
         state.threads.len()
     }
 
-    fn step(&mut self, state: &State, thread: ThreadId, choice: Choice, step: &mut Step<State>) {
+    fn step(&mut self, state: &State, thread: Position, choice: Choice, step: &mut Step<State>) {
         let thread = thread.index();
         step.footprint.clear();
         step.next_choice = None;
@@ -433,12 +433,12 @@ impl System for Machine {
         encode::decode(&self.program, bytes, state);
     }
 
-    fn canonicalise_following(&mut self, state: &mut State, thread: ThreadId) -> ThreadId {
+    fn canonicalise_following(&mut self, state: &mut State, thread: Position) -> Position {
         let Some(renaming) = self.canonicalise_with_renaming(state) else {
             return thread;
         };
         let position = renaming.threads[thread.index()].expect("it has not ended");
-        ThreadId(position as u32)
+        Position(position as u32)
     }
 
     fn broken_invariant(&mut self, state: &State, reads: &mut Footprint) -> Option<Fault> {
@@ -480,11 +480,11 @@ impl System for Machine {
         }
     }
 
-    fn place(&self, state: &State, thread: ThreadId) -> Place {
+    fn place(&self, state: &State, thread: Position) -> Place {
         Place(state.pc(thread.index()))
     }
 
-    fn ended(&self, state: &State, thread: ThreadId) -> bool {
+    fn ended(&self, state: &State, thread: Position) -> bool {
         state.has_stopped(thread.index())
     }
 
@@ -492,23 +492,23 @@ impl System for Machine {
         exclusive::variable(&self.program, state, location)
     }
 
-    fn maker(&self, location: Location) -> Option<(ThreadId, u64)> {
+    fn maker(&self, location: Location) -> Option<(Position, u64)> {
         word::maker(location)
     }
 
-    fn guards(&self, state: &State, thread: ThreadId, access: &Access, guards: &mut Vec<Guard>) {
+    fn guards(&self, state: &State, thread: Position, access: &Access, guards: &mut Vec<Guard>) {
         exclusive::guards(&self.program, state, thread.index(), access, guards);
     }
 
-    fn holds(&self, state: &State, thread: ThreadId, lock: Location) -> bool {
+    fn holds(&self, state: &State, thread: Position, lock: Location) -> bool {
         exclusive::holds(&self.program, state, thread.index(), lock)
     }
 
-    fn held_locks(&self, state: &State, thread: ThreadId, locks: &mut Vec<Location>) {
+    fn held_locks(&self, state: &State, thread: Position, locks: &mut Vec<Location>) {
         exclusive::held_locks(&self.program, state, thread.index(), locks);
     }
 
-    fn owns(&mut self, state: &State, thread: ThreadId, location: Location) -> bool {
+    fn owns(&mut self, state: &State, thread: Position, location: Location) -> bool {
         self.enforcer
             .owns(&self.program, state, thread.index(), location)
     }
@@ -516,7 +516,7 @@ impl System for Machine {
     fn declared(
         &mut self,
         state: &State,
-        thread: ThreadId,
+        thread: Position,
         access: &Access,
         reads: &mut Footprint,
     ) -> Option<bool> {
@@ -528,7 +528,7 @@ impl System for Machine {
         state.objects.len() > CROWD
     }
 
-    fn can_be_joined(&self, state: &State, thread: ThreadId) -> bool {
+    fn can_be_joined(&self, state: &State, thread: Position) -> bool {
         state.thread(thread.index())[header::PARENT] != word::NULL
     }
 
@@ -537,7 +537,7 @@ impl System for Machine {
         (0..state.threads.len()).any(|thread| failed(state.phase(thread)))
     }
 
-    fn failed_starts(&mut self, state: &State) -> Vec<(ThreadId, Fault)> {
+    fn failed_starts(&mut self, state: &State) -> Vec<(Position, Fault)> {
         let failed = |thread: &usize| state.phase(*thread) == Phase::FailedAtStart;
         let failed: Vec<usize> = (0..state.threads.len()).filter(failed).collect();
         // What it did then was local, so it does the same now.
@@ -553,12 +553,12 @@ impl System for Machine {
                 &mut self.scratch,
             );
             let (halt, place) = (execution.run(), execution.place());
-            (ThreadId(thread as u32), self.fault(halt, place))
+            (Position(thread as u32), self.fault(halt, place))
         });
         again.collect()
     }
 
-    fn thread_name(&self, state: &State, thread: ThreadId) -> u64 {
+    fn thread_name(&self, state: &State, thread: Position) -> u64 {
         let parent = state.thread(thread.index())[header::PARENT];
         let Reference::Thread(name) = Reference::of(parent) else {
             return thread.0.into();
@@ -568,7 +568,7 @@ impl System for Machine {
         let elder = (0..thread.index())
             .filter(|other| state.thread(*other)[header::PARENT] == parent)
             .count();
-        let of_parent = self.thread_name(state, ThreadId(parent_position as u32));
+        let of_parent = self.thread_name(state, Position(parent_position as u32));
         let siblings = MAX_THREADS as u64;
         of_parent
             .wrapping_mul(siblings)

@@ -4,7 +4,7 @@
 //! references can be told apart by a bit far above them. The low bits of a reference
 //! are an offset, and adding to them moves it within its object.
 
-use raddle_explore::{Location, ThreadId};
+use raddle_explore::{Location, Position};
 
 /// The null reference, and the null thread.
 pub(crate) const NULL: i64 = 0;
@@ -112,14 +112,14 @@ pub(crate) fn at(location: Location) -> Reference {
 
 /// Who has made what a location is part of since the state was last canonical, and what the location
 /// is called among all that this thread has made.
-pub(crate) fn maker(location: Location) -> Option<(ThreadId, u64)> {
+pub(crate) fn maker(location: Location) -> Option<(Position, u64)> {
     const MAKER: u64 = ((1 << 19) - 1) << 20;
     let (name, shift) = match at(location) {
         Reference::Heap(name, _) => (name, OFFSET_BITS),
         Reference::Thread(name) => (name, 0),
         Reference::Null | Reference::Global(_) => return None,
     };
-    let thread = ThreadId(((name.0 & MAKER) >> 20) as u32);
+    let thread = Position(((name.0 & MAKER) >> 20) as u32);
     let thing = location.0 & !(MAKER << shift);
     (name.position().is_none()).then_some((thread, thing))
 }
@@ -148,8 +148,8 @@ mod tests {
             (thread(fresh), thread(Name::fresh(7, 65_535))),
         ] {
             let (maker_of_made, thing) = maker(location(made)).expect("it is fresh");
-            assert_eq!(maker_of_made, ThreadId(4095));
-            assert_eq!(maker(location(other)), Some((ThreadId(7), thing)));
+            assert_eq!(maker_of_made, Position(4095));
+            assert_eq!(maker(location(other)), Some((Position(7), thing)));
         }
         assert_eq!(maker(location(heap(Name::canonical(3), 1))), None);
         assert_eq!(maker(location(global(3))), None);

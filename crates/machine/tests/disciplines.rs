@@ -4,8 +4,8 @@ mod common;
 
 use common::{explore, machine, run, violations};
 use raddle_explore::{
-    Access, AccessKind, Choice, FaultKind, Location, Place, Property, Status, Step, System,
-    ThreadId,
+    Access, AccessKind, Choice, FaultKind, Location, Place, Position, Property, Status, Step,
+    System,
 };
 use raddle_lang::Span;
 use raddle_machine::{Granularity, Machine};
@@ -189,7 +189,7 @@ fn the_claim_of_a_thread_local_variable_is_declared_and_stored() {
     let (x, mut reads) = (Location(0), Vec::new());
     let state = machine.initial();
     let declared = |machine: &mut Machine, state, thread| {
-        machine.declared(state, ThreadId(thread), &write(x), &mut reads)
+        machine.declared(state, Position(thread), &write(x), &mut reads)
     };
     let mut declared = declared;
     assert_eq!(declared(&mut machine, &state, 0), Some(false));
@@ -202,7 +202,7 @@ fn the_claim_of_a_thread_local_variable_is_declared_and_stored() {
     assert!(reads.is_empty());
     let mut lenient = machine.with_disciplines(false);
     assert_eq!(
-        lenient.declared(&stored, ThreadId(0), &write(x), &mut reads),
+        lenient.declared(&stored, Position(0), &write(x), &mut reads),
         None
     );
 }
@@ -284,17 +284,17 @@ fn predicates_say_what_they_read() {
     let mut reads = Vec::new();
     let buffer = Location(1);
     assert_eq!(
-        machine.declared(&state, ThreadId(0), &write(buffer), &mut reads),
+        machine.declared(&state, Position(0), &write(buffer), &mut reads),
         Some(true)
     );
     assert_eq!(reads.len(), 1);
     assert_eq!((reads[0].location, reads[0].writes), (Location(0), false));
     assert_eq!(
-        machine.declared(&state, ThreadId(1), &write(buffer), &mut reads),
+        machine.declared(&state, Position(1), &write(buffer), &mut reads),
         Some(false)
     );
     assert_eq!(
-        machine.declared(&state, ThreadId(0), &write(Location(0)), &mut reads),
+        machine.declared(&state, Position(0), &write(Location(0)), &mut reads),
         None
     );
 }
@@ -307,7 +307,7 @@ fn a_step_that_breaks_a_discipline_changes_nothing_else() {
         let mut machine = common::machine_with(text, granularity);
         let state = machine.initial();
         let mut step = Step::default();
-        machine.step(&state, ThreadId(0), Choice::FIRST, &mut step);
+        machine.step(&state, Position(0), Choice::FIRST, &mut step);
         let Status::Failed(fault) = &step.status else {
             panic!("{:?}", step.status);
         };
@@ -334,7 +334,7 @@ fn a_step_that_breaks_a_discipline_changes_nothing_else() {
         assert_eq!(stored, step.after);
         // The other thread sees what was there before.
         let mut other = Step::default();
-        machine.step(&stored, ThreadId(1), Choice::FIRST, &mut other);
+        machine.step(&stored, Position(1), Choice::FIRST, &mut other);
         assert_eq!(other.status, Status::Moved, "it is alone now");
     }
 }

@@ -4,14 +4,14 @@ mod common;
 
 use common::{advance, machine, run};
 use raddle_explore::{
-    Access, AccessKind, Choice, Location, Place, Status, Step, System, ThreadId, Variable,
+    Access, AccessKind, Choice, Location, Place, Position, Status, Step, System, Variable,
 };
 use raddle_machine::{Machine, State};
 
 /// The access that the next step of a thread makes last.
 fn next_access(machine: &mut Machine, state: &State, thread: u32) -> Access {
     let mut step = Step::default();
-    machine.step(state, ThreadId(thread), Choice::FIRST, &mut step);
+    machine.step(state, Position(thread), Choice::FIRST, &mut step);
     assert_eq!(step.status, Status::Moved);
     *step.footprint.last().expect("it accesses something")
 }
@@ -19,7 +19,7 @@ fn next_access(machine: &mut Machine, state: &State, thread: u32) -> Access {
 /// The names of the locks that protect an access of a thread to a location.
 fn guards_of(machine: &Machine, state: &State, thread: u32, access: &Access) -> Vec<String> {
     let mut guards = Vec::new();
-    machine.guards(state, ThreadId(thread), access, &mut guards);
+    machine.guards(state, Position(thread), access, &mut guards);
     let mut names: Vec<_> = guards.iter().map(|g| machine.guard_name(*g)).collect();
     names.sort();
     names
@@ -74,8 +74,8 @@ fn every_kind_of_lock_guards_while_it_is_held() {
         }
     }
     let (r, l, locks_1) = (Location(1), Location(3), Location(6));
-    let me = ThreadId(0);
-    assert!(machine.holds(&state, me, locks_1) && !machine.holds(&state, ThreadId(1), locks_1));
+    let me = Position(0);
+    assert!(machine.holds(&state, me, locks_1) && !machine.holds(&state, Position(1), locks_1));
     assert!(
         !machine.holds(&state, me, r)
             && !machine.holds(&state, me, l)
@@ -90,7 +90,7 @@ fn a_thread_variable_is_no_lock() {
          void main() { t = spawn child(); yield; }",
     );
     let state = run(&mut machine, &[0, 0]);
-    assert!(!machine.holds(&state, ThreadId(1), Location(0)));
+    assert!(!machine.holds(&state, Position(1), Location(0)));
 }
 
 const NODES: &str = "struct Node { mutex guard; int key; rwlock l; Node* next; };
@@ -178,7 +178,7 @@ fn the_first_thread_owns_everything_until_it_spawns() {
             "int x; void child() {{ {tid} }}
              void main() {{ x = 1; {{ thread t = spawn child(); join(t); }} x = 2; }}"
         ));
-        let (main, x) = (ThreadId(0), Location(0));
+        let (main, x) = (Position(0), Location(0));
         let mut state = machine.initial();
         assert!(machine.owns(&state, main, x));
         state = advance(&mut machine, &state, 0);
@@ -196,7 +196,7 @@ fn the_first_thread_owns_everything_until_it_spawns() {
     }
     let mut two = machine("int x; void f() { x = 1; } run f()[2];");
     let state = two.initial();
-    assert!(!two.owns(&state, ThreadId(0), Location(0)));
+    assert!(!two.owns(&state, Position(0), Location(0)));
 }
 
 #[test]
@@ -211,7 +211,7 @@ fn an_object_is_owned_until_somebody_else_can_find_it() {
     );
     let before = run(&mut machine, &[]);
     let mut step = Step::default();
-    let main = ThreadId(0);
+    let main = Position(0);
     // Not canonical on the way: that would make the objects old.
     machine.step(&before, main, Choice::FIRST, &mut step);
     let made = step.after.clone();
@@ -221,7 +221,7 @@ fn an_object_is_owned_until_somebody_else_can_find_it() {
         "Node.next"
     );
     assert!(machine.owns(&made, main, next));
-    assert!(!machine.owns(&made, ThreadId(1), next));
+    assert!(!machine.owns(&made, Position(1), next));
     machine.step(&made, main, Choice::FIRST, &mut step);
     let linked = step.after.clone();
     assert!(machine.owns(&linked, main, next));
@@ -246,12 +246,12 @@ fn an_object_passed_to_a_new_thread_is_not_owned() {
     );
     let state = machine.initial();
     let mut step = Step::default();
-    machine.step(&state, ThreadId(0), Choice::FIRST, &mut step);
+    machine.step(&state, Position(0), Choice::FIRST, &mut step);
     let made = step.after.clone();
-    machine.step(&made, ThreadId(0), Choice::FIRST, &mut step);
+    machine.step(&made, Position(0), Choice::FIRST, &mut step);
     let location = next_access(&mut machine, &step.after.clone(), 0).location;
-    assert!(machine.owns(&made, ThreadId(0), location));
-    assert!(!machine.owns(&step.after, ThreadId(0), location));
+    assert!(machine.owns(&made, Position(0), location));
+    assert!(!machine.owns(&step.after, Position(0), location));
 }
 
 /// What was looked at to find a discipline broken from the start belongs to no step: the first footprint is as every other.
@@ -264,7 +264,7 @@ fn a_discipline_that_is_broken_from_the_start_leaves_no_trace_in_footprints() {
     let state = machine.initial();
     let mut footprint = || {
         let mut step = Step::default();
-        machine.step(&state, ThreadId(0), Choice::FIRST, &mut step);
+        machine.step(&state, Position(0), Choice::FIRST, &mut step);
         step.footprint
     };
     let first = footprint();

@@ -4,7 +4,7 @@
 mod common;
 
 use common::{advance, encoded, explore, machine, run, states};
-use raddle_explore::{Choice, Status, Step, System, ThreadId};
+use raddle_explore::{Choice, Position, Status, Step, System};
 
 #[test]
 fn independent_allocations_in_either_order_give_one_state() {
@@ -134,7 +134,7 @@ fn every_state_survives_being_stored() {
             continue;
         }
         for thread in 0..machine.thread_count(&state) {
-            machine.step(&state, ThreadId(thread as u32), Choice::FIRST, &mut step);
+            machine.step(&state, Position(thread as u32), Choice::FIRST, &mut step);
             if step.status == Status::Moved {
                 let mut after = step.after.clone();
                 machine.canonicalise(&mut after);

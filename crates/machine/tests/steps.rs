@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use common::{explore_with, machine, machine_with, states};
 use raddle_explore::{
-    AccessKind, Cause, Choice, Location, Order, Search, Status, Step, SyncOp, System, ThreadId,
+    AccessKind, Cause, Choice, Location, Order, Position, Search, Status, Step, SyncOp, System,
     reductions,
 };
 use raddle_machine::{Granularity, Machine, State, counterexample};
@@ -23,7 +23,7 @@ fn footprints_with(text: &str, granularity: Granularity) -> Vec<String> {
     let mut step = Step::default();
     let mut all = Vec::new();
     loop {
-        machine.step(&state, ThreadId(0), Choice::FIRST, &mut step);
+        machine.step(&state, Position(0), Choice::FIRST, &mut step);
         if step.status != Status::Moved {
             return all;
         }
@@ -171,7 +171,7 @@ fn blocked(text: &str, steps: &[u32]) -> (Status, String) {
     let mut machine = machine(text);
     let state = common::run(&mut machine, steps);
     let mut step = Step::default();
-    machine.step(&state, ThreadId(0), Choice::FIRST, &mut step);
+    machine.step(&state, Position(0), Choice::FIRST, &mut step);
     assert!(
         matches!(step.status, Status::Blocked { .. }),
         "{:?}",
@@ -267,7 +267,7 @@ fn variables_out_of_scope_are_no_part_of_a_state() {
 fn alternatives(machine: &mut Machine, state: &State, thread: u32) -> usize {
     let mut count = 0;
     let mut step = Step::default();
-    machine.for_each_step(state, ThreadId(thread), &mut step, |_, _, step| {
+    machine.for_each_step(state, Position(thread), &mut step, |_, _, step| {
         count += usize::from(step.status == Status::Moved);
     });
     count
@@ -291,17 +291,17 @@ fn spawn_and_exit_and_join_are_steps() {
         machine("int x; void c() { x = 1; } void main() { thread t = spawn c(); join(t); }");
     let mut step = Step::default();
     let state = machine.initial();
-    machine.step(&state, ThreadId(0), Choice::FIRST, &mut step);
+    machine.step(&state, Position(0), Choice::FIRST, &mut step);
     assert!(step.footprint[0].kind == AccessKind::Sync(SyncOp::Spawn));
     let state = common::run(&mut machine, &[0]);
-    machine.step(&state, ThreadId(0), Choice::FIRST, &mut step);
+    machine.step(&state, Position(0), Choice::FIRST, &mut step);
     assert_eq!(step.status, Status::Blocked { assumption: false });
     // The store, and the end.
     let state = common::run(&mut machine, &[0, 1]);
-    machine.step(&state, ThreadId(1), Choice::FIRST, &mut step);
+    machine.step(&state, Position(1), Choice::FIRST, &mut step);
     assert!(step.footprint[0].kind == AccessKind::Sync(SyncOp::Exit));
     let state = common::run(&mut machine, &[0, 1, 1]);
-    machine.step(&state, ThreadId(0), Choice::FIRST, &mut step);
+    machine.step(&state, Position(0), Choice::FIRST, &mut step);
     assert_eq!(step.status, Status::Moved);
     assert!(step.footprint[0].kind == AccessKind::Sync(SyncOp::Join));
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use hashbrown::HashSet;
 use raddle_explore::{
-    BlockedThread, Cause, End, Fault, FaultKind, Place, Property, System, Violation,
+    BlockedThread, Cause, End, Fault, FaultKind, Place, Position, Property, System, Violation,
 };
 use raddle_outcome::{Assumption, Coverage, Explored, Kind};
 use raddle_schedule::ClassHash;
@@ -183,7 +183,7 @@ impl<'a, S: System> Findings<'a, S> {
         execution: &mut Stepwise<S>,
         key: Key,
         steps: usize,
-        cause: impl FnOnce(&mut S, &S::State, Option<raddle_explore::ThreadId>) -> Cause,
+        cause: impl FnOnce(&mut S, &S::State, Option<Position>) -> Cause,
     ) {
         let more = self.settings.all || self.examination.violations.is_empty();
         if !more || !self.known.insert(key) {

@@ -37,13 +37,13 @@ pub use examine::{Examination, Progress, Settings, examine, examine_with_progres
 use std::cell::Cell;
 use std::rc::Rc;
 
-use raddle_explore::{BlockedThread, End, Fault, Place, System};
+use raddle_explore::{Action, BlockedThread, End, Fault, Place, Position, System};
 use raddle_outcome::Kind;
 use raddle_schedule::{Cut, Diverged, Execution, Move, Status, Step, ThreadId, Trace};
 
 use foreseen::Foreseen;
 use names::Names;
-use stepper::{Node, Stepper, thread_id};
+use stepper::{Node, Stepper, position_at};
 
 /// Why an exploration cannot go on, and where that shows.
 type Stop = (Kind, Option<Place>);
@@ -117,13 +117,13 @@ impl<S: System> Stepwise<S> {
     }
 
     /// The first moves of the execution under way, as the system knows them.
-    fn system_moves(&self, count: usize) -> Vec<raddle_explore::Move> {
+    fn system_moves(&self, count: usize) -> Vec<Action> {
         let states = self.path.iter().zip(&self.made).take(count);
         states
             .filter_map(|(node, made)| {
                 let position = node.position(made.taken.thread)?;
-                Some(raddle_explore::Move {
-                    thread: raddle_explore::ThreadId(thread_id(position).0),
+                Some(Action {
+                    thread: position_at(position),
                     choice: node.known_next(position)?.choice(made.taken.choice),
                 })
             })
@@ -146,7 +146,7 @@ impl<S: System> Stepwise<S> {
         let before = own.nth(number as usize).map_or(self.length, |(at, _)| at);
         let node = &self.path[before];
         let position = node.position(thread)?;
-        let thread = raddle_explore::ThreadId(thread_id(position).0);
+        let thread = position_at(position);
         Some(self.stepper.system.place(&node.state, thread))
     }
 
@@ -158,7 +158,7 @@ impl<S: System> Stepwise<S> {
 
     /// The threads that have failed before their first step, of those that there are after
     /// that many steps.
-    fn failed_starts(&self, steps: usize) -> Rc<Vec<(raddle_explore::ThreadId, Fault)>> {
+    fn failed_starts(&self, steps: usize) -> Rc<Vec<(Position, Fault)>> {
         Rc::clone(&self.path[steps].failed_starts)
     }
 
@@ -177,7 +177,7 @@ impl<S: System> Stepwise<S> {
                 continue;
             };
             if next.status == Status::Blocked {
-                let thread = raddle_explore::ThreadId(thread_id(position).0);
+                let thread = position_at(position);
                 blocked.push(BlockedThread {
                     thread,
                     place: self.stepper.system.place(&node.state, thread),
@@ -194,7 +194,7 @@ impl<S: System> Stepwise<S> {
         for position in 0..node.threads.len() {
             let next = self.stepper.next(node, position);
             if next.unbounded {
-                let thread = raddle_explore::ThreadId(thread_id(position).0);
+                let thread = position_at(position);
                 let place = self.stepper.system.place(&node.state, thread);
                 self.stop.set(Some((Kind::Alternatives, Some(place))));
             }
@@ -219,7 +219,7 @@ impl<S: System> Stepwise<S> {
         self.made.push(Made { taken: next, step });
         self.steps += 1;
         if self.made.len() > self.max_length {
-            let thread = raddle_explore::ThreadId(thread_id(position).0);
+            let thread = position_at(position);
             let state = &self.path[self.length].state;
             let place = self.stepper.system.place(state, thread);
             self.stop.set(Some((Kind::Steps, Some(place))));

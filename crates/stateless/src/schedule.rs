@@ -1,6 +1,6 @@
 //! Executions as schedules that others can replay.
 
-use raddle_explore::{Choice, Move, Status, Step, System, ThreadId};
+use raddle_explore::{Action, Choice, Position, Status, Step, System};
 
 /// The moves of an execution in which no state was brought into canonical form as a schedule for
 /// [`raddle_explore::replay`], which does so after every move; and the state after them, as it was without that.
@@ -9,8 +9,8 @@ use raddle_explore::{Choice, Move, Status, Step, System, ThreadId};
 /// started by different parents. So an alternative is known by the state that it leads to.
 pub(super) fn canonical_schedule<S: System>(
     system: &mut S,
-    moves: impl Iterator<Item = Move>,
-) -> (Vec<Move>, S::State) {
+    moves: impl Iterator<Item = Action>,
+) -> (Vec<Action>, S::State) {
     let mut state = system.initial();
     let mut canonical = state.clone();
     let mut step = Step::default();
@@ -35,7 +35,7 @@ pub(super) fn canonical_schedule<S: System>(
             }
         }
         std::mem::swap(&mut canonical, &mut step.after);
-        schedule.push(Move {
+        schedule.push(Action {
             thread,
             choice: taken,
         });
@@ -53,7 +53,7 @@ fn encode_canonical<S: System>(system: &mut S, state: &mut S::State, bytes: &mut
 pub(super) fn canonical_position<S: System>(
     system: &mut S,
     state: &S::State,
-    thread: ThreadId,
-) -> ThreadId {
+    thread: Position,
+) -> Position {
     system.canonicalise_following(&mut state.clone(), thread)
 }

@@ -2,7 +2,9 @@
 
 use std::rc::Rc;
 
-use raddle_explore::{AccessKind, Choice, Fault, Footprint, Status as Became, SyncOp, System};
+use raddle_explore::{
+    AccessKind, Choice, Fault, Footprint, Position, Status as Became, SyncOp, System,
+};
 use raddle_schedule::{Access, Mode, Status, Step, ThreadId};
 
 use super::accesses::{access_of, add, conflict};
@@ -19,7 +21,7 @@ pub(super) struct Node<State> {
     /// How the step that led here failed, if it did.
     pub(super) fault: Option<Fault>,
     /// The threads that have failed before their first step, by position, and how.
-    pub(super) failed_starts: Rc<Vec<(raddle_explore::ThreadId, Fault)>>,
+    pub(super) failed_starts: Rc<Vec<(Position, Fault)>>,
     /// What the invariants look at here, in order, and the first that does not hold.
     observed: Rc<Vec<raddle_explore::Location>>,
     pub(super) broken: Option<Fault>,
@@ -112,7 +114,7 @@ impl<S: System> Stepper<S> {
         let (mut writes, mut writes_observed) = (false, false);
         let mut choice = Some(Choice::FIRST);
         while let Some(taken) = choice {
-            let thread = raddle_explore::ThreadId(thread_id(position).0);
+            let thread = position_at(position);
             self.system
                 .step(&node.state, thread, taken, &mut self.probe);
             choice = self.probe.next_choice;
@@ -153,7 +155,7 @@ impl<S: System> Stepper<S> {
                 break;
             }
         }
-        next.step.alternatives = thread_id(next.choices.len().max(1)).0;
+        next.step.alternatives = u32::try_from(next.choices.len().max(1)).unwrap_or(u32::MAX);
         next.assumption &= next.status == Status::Blocked;
         if self.invariants && writes {
             self.touch_invariants(writes_observed, &mut next.step.accesses);
@@ -189,7 +191,7 @@ impl<S: System> Stepper<S> {
     ) -> Node<S::State> {
         let taken = self.next(node, position);
         let choice = taken.choice(alternative);
-        let thread = raddle_explore::ThreadId(thread_id(position).0);
+        let thread = position_at(position);
         self.system
             .step(&node.state, thread, choice, &mut self.probe);
         let mut threads = node.threads.clone();
@@ -280,6 +282,11 @@ fn touches_threads(access: &raddle_explore::Access, footprint: &Footprint) -> Op
         AccessKind::Sync(SyncOp::Join) if footprint.iter().any(is_data) => Some(Mode::Read),
         _ => None,
     }
+}
+
+/// The thread at an index of the thread table of a state.
+pub(super) fn position_at(index: usize) -> Position {
+    Position(u32::try_from(index).unwrap_or(u32::MAX))
 }
 
 pub(super) fn thread_id(index: usize) -> ThreadId {

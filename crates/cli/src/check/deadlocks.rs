@@ -124,7 +124,7 @@ fn short(spot: &Spot) -> String {
 mod tests {
     use std::sync::Arc;
 
-    use raddle_explore::{System, ThreadId, Variable};
+    use raddle_explore::{Position, System, Variable};
     use raddle_lang::Source;
     use raddle_machine::Granularity;
 
@@ -138,7 +138,7 @@ mod tests {
         let program = Arc::new(program.expect("it compiles"));
         let mut machine = Machine::new(program, Granularity::Access);
         let state = machine.initial();
-        let places = [0, 1].map(|thread| machine.place(&state, ThreadId(thread)));
+        let places = [0, 1].map(|thread| machine.place(&state, Position(thread)));
         (machine, places)
     }
 

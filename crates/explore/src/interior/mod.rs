@@ -19,7 +19,7 @@ use crate::movers::{Mover, Movers};
 use crate::reduction::{Effort, Visitor};
 use crate::repair::Repair;
 use crate::store::{ExactStore, Inserted, Store};
-use crate::system::{Access, AccessKind, Choice, Move, Status, Step, SyncOp, System, ThreadId};
+use crate::system::{Access, AccessKind, Action, Choice, Position, Status, Step, SyncOp, System};
 use completion::{Graph, NodeId};
 use table::Table;
 
@@ -74,7 +74,7 @@ pub trait Watch<S: System> {
     fn begin_round(&mut self);
 
     /// A step of a thread that was taken, and how it commutes.
-    fn step(&mut self, system: &S, before: &S::State, thread: ThreadId, event: StepEvent<'_, S>);
+    fn step(&mut self, system: &S, before: &S::State, thread: Position, event: StepEvent<'_, S>);
 
     /// A macro-step of a thread ends, whose last step leads from one state to another. The
     /// states are not in canonical form.
@@ -84,7 +84,7 @@ pub trait Watch<S: System> {
 /// The end of a macro-step.
 pub struct LastStep<'e, S: System> {
     /// Whose it was.
-    pub thread: ThreadId,
+    pub thread: Position,
     /// The state before its last step.
     pub before: &'e S::State,
     /// The state in which it ends.
@@ -147,7 +147,7 @@ impl<S: System> Default for Interior<S> {
 
 /// A macro-step under way: everything that is the same all the way.
 pub(crate) struct Run<'r, 'v, S: System> {
-    pub(crate) thread: ThreadId,
+    pub(crate) thread: Position,
     pub(crate) shape: Shape,
     pub(crate) movers: &'r mut Movers,
     pub(crate) lock_order: Option<&'r mut LockOrder>,
@@ -211,7 +211,7 @@ impl<S: System> Interior<S> {
     /// Takes note of a state, as visited; `before_commit` is the thread if it has not
     /// committed there. After its commit, a thread is nowhere in particular: the state is the
     /// same as a boundary state.
-    fn note_visit(&mut self, effort: &mut Effort, before_commit: Option<ThreadId>) {
+    fn note_visit(&mut self, effort: &mut Effort, before_commit: Option<Position>) {
         if let Some(visited) = &mut self.visited {
             let length = self.bytes.len();
             let mark = before_commit.map_or(0, |thread| thread.0 + 1);
@@ -497,7 +497,7 @@ impl<S: System> Interior<S> {
     }
 
     /// Tells who watches about the end of a macro-step in the state of a frame.
-    fn tell_end(&mut self, system: &S, thread: ThreadId, frame: usize, forced: bool) {
+    fn tell_end(&mut self, system: &S, thread: Position, frame: usize, forced: bool) {
         if let Some(watch) = &mut self.watch
             && frame > 0
         {
@@ -546,15 +546,15 @@ fn begins_anew_to_the_letter<State>(step: &Step<State>) -> bool {
 }
 
 /// The moves from the root to a node, and one more.
-fn path_to(graph: &Graph, thread: ThreadId, node: NodeId, last: Option<Choice>) -> Vec<Move> {
-    let mut path: Vec<Move> = last
-        .map(|choice| Move { thread, choice })
+fn path_to(graph: &Graph, thread: Position, node: NodeId, last: Option<Choice>) -> Vec<Action> {
+    let mut path: Vec<Action> = last
+        .map(|choice| Action { thread, choice })
         .into_iter()
         .collect();
     let mut node = node;
     while node != 0 {
         let at = &graph.nodes[node as usize];
-        path.push(Move {
+        path.push(Action {
             thread,
             choice: at.choice,
         });

@@ -49,7 +49,7 @@ mod protection;
 pub use protection::{Knowledge, Protection};
 
 use crate::repair::Repair;
-use crate::system::{Access, AccessKind, Footprint, Status, Step, SyncOp, System, ThreadId};
+use crate::system::{Access, AccessKind, Footprint, Position, Status, Step, SyncOp, System};
 
 /// How a step commutes with those of other threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -121,7 +121,7 @@ impl Movers {
         &mut self,
         system: &mut S,
         state: &S::State,
-        thread: ThreadId,
+        thread: Position,
         step: &Step<S::State>,
     ) -> Mover {
         let mut mover = Mover::BOTH;
@@ -139,7 +139,7 @@ impl Movers {
         &mut self,
         system: &mut S,
         state: &S::State,
-        thread: ThreadId,
+        thread: Position,
         step: &Step<S::State>,
         access: &Access,
     ) -> Mover {
@@ -218,7 +218,7 @@ impl Movers {
         &mut self,
         system: &mut S,
         state: &S::State,
-        thread: ThreadId,
+        thread: Position,
         step: &Step<S::State>,
         access: &Access,
     ) -> Mover {
@@ -273,7 +273,7 @@ impl Movers {
         &mut self,
         system: &mut S,
         state: &S::State,
-        thread: ThreadId,
+        thread: Position,
         step: &Step<S::State>,
     ) {
         debug_assert!(matches!(step.status, Status::Blocked { .. }));
@@ -347,8 +347,8 @@ impl Movers {
 }
 
 /// Whether all other threads have ended.
-fn is_alone<S: System>(system: &S, state: &S::State, thread: ThreadId) -> bool {
+fn is_alone<S: System>(system: &S, state: &S::State, thread: Position) -> bool {
     (0..system.thread_count(state))
-        .map(|position| ThreadId(position as u32))
+        .map(|position| Position(position as u32))
         .all(|other| other == thread || system.ended(state, other))
 }

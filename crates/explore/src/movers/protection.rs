@@ -42,7 +42,7 @@ use std::collections::HashMap;
 
 use super::is_alone;
 use crate::repair::Repair;
-use crate::system::{Access, AccessKind, Guard, Place, System, ThreadId, Variable};
+use crate::system::{Access, AccessKind, Guard, Place, Position, System, Variable};
 
 /// A set of locks that was all of them at first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -92,7 +92,7 @@ struct Seen {
     /// Whether expansions have relied on what was known.
     used: bool,
     /// Who was first; only for a mutation.
-    first: Option<ThreadId>,
+    first: Option<Position>,
 }
 
 impl Seen {
@@ -213,7 +213,7 @@ impl Protection {
         &mut self,
         system: &S,
         state: &S::State,
-        thread: ThreadId,
+        thread: Position,
         access: &Access,
     ) -> bool {
         let variable = system.variable(state, access.location);
@@ -258,7 +258,7 @@ impl Protection {
         &mut self,
         system: &S,
         state: &S::State,
-        thread: ThreadId,
+        thread: Position,
         access: &Access,
     ) -> bool {
         let variable = system.variable(state, access.location);

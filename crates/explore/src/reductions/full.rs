@@ -9,7 +9,7 @@ use crate::property::{Property, PropertySet};
 use crate::reduction::{
     BlockedThread, Effort, End, PendingAccess, Reduction, Visitor, add_pending, for_each_race,
 };
-use crate::system::{Access, AccessKind, Choice, Move, Status, Step, System, ThreadId};
+use crate::system::{Access, AccessKind, Action, Choice, Position, Status, Step, System};
 
 /// One step of every thread, with every choice.
 pub struct Full<S: System> {
@@ -60,12 +60,12 @@ impl<S: System> Reduction<S> for Full<S> {
         self.blocked.clear();
         self.pending.clear();
         for position in 0..system.thread_count(state) {
-            let thread = ThreadId(position as u32);
+            let thread = Position(position as u32);
             let mut alternatives = Alternatives::default();
             let mut next = Some(Choice::FIRST);
             while let Some(choice) = next {
                 let step = &mut self.step;
-                let taken = Move { thread, choice };
+                let taken = Action { thread, choice };
                 system.step(state, thread, choice, step);
                 next = step.next_choice;
                 match &step.status {

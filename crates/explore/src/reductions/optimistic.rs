@@ -37,7 +37,7 @@ use crate::property::{Property, PropertySet};
 use crate::reduction::{
     BlockedThread, Effort, End, PendingAccess, Reduction, Visitor, add_pending, for_each_race,
 };
-use crate::system::{Choice, Footprint, Step, System, ThreadId};
+use crate::system::{Choice, Footprint, Position, Step, System};
 
 /// A visible step and the invisible ones after it.
 pub struct Optimistic<S: System> {
@@ -67,7 +67,7 @@ impl<S: System> Optimistic<S> {
     fn find_pending(&mut self, system: &mut S, state: &S::State, visitor: &mut dyn Visitor<S>) {
         self.pending.clear();
         for position in 0..system.thread_count(state) {
-            let thread = ThreadId(position as u32);
+            let thread = Position(position as u32);
             let mut next = Some(Choice::FIRST);
             while let Some(choice) = next {
                 system.step(state, thread, choice, &mut self.step);
@@ -105,7 +105,7 @@ impl<S: System> Reduction<S> for Optimistic<S> {
         self.blocked.clear();
         let mut stuck = true;
         for position in 0..system.thread_count(state) {
-            let thread = ThreadId(position as u32);
+            let thread = Position(position as u32);
             let mut run = Run {
                 thread,
                 shape: Shape::VisibleThenInvisible,

@@ -41,7 +41,7 @@ use crate::lock_order::{Deadlocks, LockOrder};
 use crate::movers::{Movers, Protection};
 use crate::property::{Property, PropertySet};
 use crate::reduction::{BlockedThread, Effort, End, Reduction, Visitor};
-use crate::system::{Footprint, System, ThreadId};
+use crate::system::{Footprint, Position, System};
 
 /// Threads switch only between transactions.
 pub struct Transactions<S: System> {
@@ -117,7 +117,7 @@ impl<S: System> Reduction<S> for Transactions<S> {
         self.blocked.clear();
         let (mut enabled, mut ended, mut cut) = (false, false, false);
         for position in 0..system.thread_count(state) {
-            let thread = ThreadId(position as u32);
+            let thread = Position(position as u32);
             let mut run = Run {
                 thread,
                 shape: Shape::Transaction(self.completion),

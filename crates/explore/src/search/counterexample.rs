@@ -10,7 +10,7 @@ use super::termination::Lasso;
 use super::worklist::{Hop, Trails};
 use crate::replay::{legs, replay};
 use crate::store::Store;
-use crate::system::{Move, Place, System, ThreadId};
+use crate::system::{Action, Place, Position, System};
 
 /// Makes a violation of a finding: the candidate with the fewest switches where that
 /// can be told, or else the first.
@@ -45,7 +45,7 @@ pub(super) fn endless<S: System>(system: &mut S, lasso: Lasso) -> Violation {
     let repeats_from = lasso.stem.len();
     let mut schedule = lasso.stem;
     schedule.extend(lasso.cycle);
-    let mut moving: Vec<(ThreadId, Place)> = Vec::new();
+    let mut moving: Vec<(Position, Place)> = Vec::new();
     let mut names = Vec::new();
     let initial = system.initial();
     replay(system, &initial, &schedule, |system, replayed| {
@@ -66,7 +66,10 @@ pub(super) fn endless<S: System>(system: &mut S, lasso: Lasso) -> Violation {
 }
 
 /// The moves along a trail.
-fn schedule_along<S: System, St: Store>(space: &mut Space<'_, S, St>, trail: &[Hop]) -> Vec<Move> {
+fn schedule_along<S: System, St: Store>(
+    space: &mut Space<'_, S, St>,
+    trail: &[Hop],
+) -> Vec<Action> {
     let mut schedule = Vec::new();
     for hops in trail.windows(2) {
         let (from, to) = (hops[0], hops[1]);
@@ -94,7 +97,7 @@ fn schedule_along<S: System, St: Store>(space: &mut Space<'_, S, St>, trail: &[H
 }
 
 /// How often a schedule changes from one thread to another.
-fn switches<S: System>(system: &mut S, schedule: &[Move]) -> usize {
+fn switches<S: System>(system: &mut S, schedule: &[Action]) -> usize {
     let initial = system.initial();
     let mut switches = 0;
     let mut last = None;

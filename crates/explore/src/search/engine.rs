@@ -13,7 +13,7 @@ use crate::property::{Property, PropertySet};
 use crate::reduction::{BlockedThread, End, Race, Reduction, Visitor};
 use crate::replay::{Legs, canonical_path, legs};
 use crate::store::{Inserted, StateId, Store};
-use crate::system::{Fault, Footprint, Move, Place, System};
+use crate::system::{Action, Fault, Footprint, Place, System};
 
 /// A search under way.
 pub(super) struct Engine<'r, St, W> {
@@ -285,7 +285,7 @@ struct Expansion<'e, 'r, S: System, St, W> {
 
 impl<S: System, St: States, W: Worklist> Expansion<'_, '_, S, St, W> {
     /// Stores a boundary state and tells the worklist about the way to it.
-    fn reach(&mut self, system: &mut S, path: &[Move], state: &S::State) {
+    fn reach(&mut self, system: &mut S, path: &[Action], state: &S::State) {
         let legs = self.legs_if_tracked(system, path);
         let engine = &mut *self.engine;
         if engine.has_too_many_switches(engine.visit.rank_after(path.is_empty(), legs)) {
@@ -364,7 +364,7 @@ impl<S: System, St: States, W: Worklist> Expansion<'_, '_, S, St, W> {
         self.engine.settings.properties.contains(property)
     }
 
-    fn legs_if_tracked(&self, system: &mut S, path: &[Move]) -> Option<Legs> {
+    fn legs_if_tracked(&self, system: &mut S, path: &[Action]) -> Option<Legs> {
         if !W::TRACKS_THREADS {
             return None;
         }
@@ -377,8 +377,8 @@ impl<S: System, St: States, W: Worklist> Expansion<'_, '_, S, St, W> {
         &mut self,
         system: &mut S,
         key: Key,
-        path: &[Move],
-        cause: impl FnOnce(&[Move]) -> Cause,
+        path: &[Action],
+        cause: impl FnOnce(&[Action]) -> Cause,
     ) {
         let legs = self.legs_if_tracked(system, path);
         let visit = self.engine.visit;
@@ -403,11 +403,11 @@ impl<S: System, St: States, W: Worklist> Visitor<S> for Expansion<'_, '_, S, St,
         self.engine.settings.properties
     }
 
-    fn successor(&mut self, system: &mut S, path: &[Move], state: &S::State) {
+    fn successor(&mut self, system: &mut S, path: &[Action], state: &S::State) {
         self.reach(system, path, state);
     }
 
-    fn fault(&mut self, system: &mut S, path: &[Move], fault: &Fault) -> bool {
+    fn fault(&mut self, system: &mut S, path: &[Action], fault: &Fault) -> bool {
         let property = match property_of(fault.kind) {
             Ok(property) => property,
             Err(limit) => {
@@ -431,7 +431,7 @@ impl<S: System, St: States, W: Worklist> Visitor<S> for Expansion<'_, '_, S, St,
         self.engine.settings.stop == Stop::Never
     }
 
-    fn race(&mut self, system: &mut S, path: &[Move], _: &S::State, race: &Race) {
+    fn race(&mut self, system: &mut S, path: &[Action], _: &S::State, race: &Race) {
         if self.checks(Property::Race) {
             let places = [race.first.access.place, race.second.access.place];
             let key = Key::Race(places[0].min(places[1]), places[0].max(places[1]));
@@ -442,7 +442,7 @@ impl<S: System, St: States, W: Worklist> Visitor<S> for Expansion<'_, '_, S, St,
     fn end(
         &mut self,
         system: &mut S,
-        path: &[Move],
+        path: &[Action],
         state: &S::State,
         end: End,
         blocked: &[BlockedThread],

@@ -6,7 +6,7 @@ use std::collections::hash_map::Entry;
 use super::outcome::Cause;
 use super::worklist::Rank;
 use crate::property::Property;
-use crate::system::{Move, Place};
+use crate::system::{Action, Place};
 
 /// What makes two violations the same one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -22,7 +22,7 @@ pub(super) enum Key {
 pub(super) struct Candidate {
     pub(super) cause: Cause,
     pub(super) node: u32,
-    pub(super) path: Vec<Move>,
+    pub(super) path: Vec<Action>,
 }
 
 /// A distinct violation: the best ways to it that were met.

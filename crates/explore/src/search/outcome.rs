@@ -8,7 +8,7 @@ use crate::lock_order::Deadlocks;
 use crate::property::{Property, PropertySet};
 use crate::reduction::{BlockedThread, Race};
 use crate::search::Order;
-use crate::system::{Fault, FaultKind, Move, Place, ThreadId};
+use crate::system::{Action, Fault, FaultKind, Place, Position};
 
 /// Everything that a search found out. All reports are derived from this value.
 #[derive(Clone, Debug)]
@@ -94,7 +94,7 @@ pub struct Violation {
     /// The moves from the initial state, as [`replay`](crate::replay()) takes them: the
     /// state is brought into canonical form after each. The last move is the one that
     /// fails, if one does; otherwise the schedule ends in the state that is wrong.
-    pub schedule: Vec<Move>,
+    pub schedule: Vec<Action>,
     /// How often the schedule changes from one thread to another.
     pub switches: usize,
 }
@@ -105,7 +105,7 @@ pub enum Cause {
     /// A step failed: the last of the schedule.
     Fault {
         /// The thread that made it, by its position in the state before.
-        thread: ThreadId,
+        thread: Position,
         /// What happened.
         fault: Fault,
     },
@@ -113,7 +113,7 @@ pub enum Cause {
     /// of the initial state.
     Start {
         /// The thread, by its position in the last state.
-        thread: ThreadId,
+        thread: Position,
         /// What happened.
         fault: Fault,
     },
@@ -136,7 +136,7 @@ pub enum Cause {
         repeats_from: usize,
         /// Who moves in that part, by positions in the state in which it begins or in which they
         /// move first, and where.
-        moving: Vec<(ThreadId, Place)>,
+        moving: Vec<(Position, Place)>,
     },
 }
 
@@ -158,7 +158,7 @@ impl Violation {
     /// Who is involved, in the order of [`places`](Self::places); for an invariant
     /// nobody in particular.
     #[must_use]
-    pub fn threads(&self) -> Vec<ThreadId> {
+    pub fn threads(&self) -> Vec<Position> {
         match &self.cause {
             Cause::Fault { thread, .. } | Cause::Start { thread, .. } => vec![*thread],
             Cause::Invariant { .. } => Vec::new(),

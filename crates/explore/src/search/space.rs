@@ -9,7 +9,7 @@ use crate::property::PropertySet;
 use crate::reduction::{Reduction, Visitor};
 use crate::replay::canonical_path;
 use crate::store::{StateId, Store};
-use crate::system::{Move, System};
+use crate::system::{Action, System};
 
 /// The states that a search has stored, as a graph.
 pub(super) struct Space<'r, S: System, St> {
@@ -26,7 +26,7 @@ pub(super) struct Space<'r, S: System, St> {
 pub(super) struct FoundEdge<'e, S: System> {
     pub(super) from: &'e S::State,
     /// The moves as they replay.
-    pub(super) path: &'e [Move],
+    pub(super) path: &'e [Action],
     /// The state at the other end, if it is stored.
     pub(super) to: Option<StateId>,
 }
@@ -88,7 +88,7 @@ where
         self.enough
     }
 
-    fn successor(&mut self, system: &mut S, path: &[Move], state: &S::State) {
+    fn successor(&mut self, system: &mut S, path: &[Action], state: &S::State) {
         if self.enough {
             return;
         }

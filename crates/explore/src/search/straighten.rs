@@ -19,7 +19,7 @@ use super::space::Space;
 use super::worklist::Trails;
 use crate::replay::legs;
 use crate::store::{StateId, Store};
-use crate::system::{Move, System};
+use crate::system::{Action, System};
 
 /// How many states are expanded for straightening in one run, at most.
 pub(super) const MOST_EXPANSIONS: u64 = 2_000_000;
@@ -39,7 +39,7 @@ pub(super) struct Straightener<'i> {
 pub(super) struct Straightened {
     /// Which candidate of the finding it ends with.
     pub(super) candidate: usize,
-    pub(super) schedule: Vec<Move>,
+    pub(super) schedule: Vec<Action>,
 }
 
 /// A best way from a state to the end of a counterexample.
@@ -47,7 +47,7 @@ struct Way {
     /// The name of the thread that makes the first move; nobody at the end itself.
     first: Option<u64>,
     switches: u32,
-    path: Vec<Move>,
+    path: Vec<Action>,
     then: Then,
 }
 

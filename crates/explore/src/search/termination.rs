@@ -44,14 +44,14 @@ use raddle_outcome::Kind;
 
 use super::worklist::NOBODY;
 use crate::store::{StateId, Store};
-use crate::system::{Choice, Move, Status, Step, System, ThreadId};
+use crate::system::{Action, Choice, Position, Status, Step, System};
 
 /// A weakly fair execution that does not end.
 pub(super) struct Lasso {
     /// The moves to the part that repeats.
-    pub(super) stem: Vec<Move>,
+    pub(super) stem: Vec<Action>,
     /// The moves that repeat.
-    pub(super) cycle: Vec<Move>,
+    pub(super) cycle: Vec<Action>,
 }
 
 /// Whether to go on, given how much memory was taken.
@@ -88,7 +88,7 @@ pub(super) fn endless<S: System, St: Store>(
 /// What a thread can do in a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Can {
-    Move,
+    Action,
     /// It waits, at an assumption or not.
     Wait {
         assumption: bool,
@@ -99,7 +99,7 @@ enum Can {
 
 /// A step from one stored state to another.
 struct Edge<'e, State> {
-    taken: Move,
+    taken: Action,
     to: StateId,
     /// How many threads there were before it. New ones come behind them.
     threads: usize,
@@ -145,7 +145,7 @@ impl<S: System, St: Store> Graph<'_, '_, S, St> {
         let threads = system.thread_count(state);
         let mut can = vec![Can::Nothing; threads];
         for position in 0..threads {
-            let thread = ThreadId(position as u32);
+            let thread = Position(position as u32);
             let mut next = Some(Choice::FIRST);
             while let Some(choice) = next {
                 if let Some(limit) = interrupted(*held_bytes) {
@@ -156,7 +156,7 @@ impl<S: System, St: Store> Graph<'_, '_, S, St> {
                 match &step.status {
                     Status::Ended => {}
                     Status::Blocked { assumption } => match &mut can[position] {
-                        Can::Move => {}
+                        Can::Action => {}
                         Can::Wait { assumption: all } => *all &= assumption,
                         nothing @ Can::Nothing => {
                             *nothing = Can::Wait {
@@ -165,9 +165,9 @@ impl<S: System, St: Store> Graph<'_, '_, S, St> {
                         }
                     },
                     // Executions in which a thread has failed do not count.
-                    Status::Failed(_) => can[position] = Can::Move,
+                    Status::Failed(_) => can[position] = Can::Action,
                     Status::Moved => {
-                        can[position] = Can::Move;
+                        can[position] = Can::Action;
                         canonical.clone_from(&step.after);
                         system.canonicalise(canonical);
                         bytes.clear();
@@ -176,7 +176,7 @@ impl<S: System, St: Store> Graph<'_, '_, S, St> {
                         let same_threads = system.thread_count(&step.after) == threads
                             && system.thread_count(canonical) == threads;
                         let edge = Edge {
-                            taken: Move { thread, choice },
+                            taken: Action { thread, choice },
                             to: to.expect("a complete search has stored every successor"),
                             threads,
                             renumbered: (!same_threads).then_some(&step.after),
@@ -192,7 +192,7 @@ impl<S: System, St: Store> Graph<'_, '_, S, St> {
     }
 
     /// The moves along a way of states.
-    fn moves_along(&mut self, way: &[StateId]) -> Result<Vec<Move>, Kind> {
+    fn moves_along(&mut self, way: &[StateId]) -> Result<Vec<Action>, Kind> {
         let mut moves = Vec::new();
         for pair in way.windows(2) {
             self.expand(pair[0], |_, edge| {
@@ -211,8 +211,8 @@ impl<S: System, St: Store> Graph<'_, '_, S, St> {
 fn follow<S: System>(
     system: &mut S,
     edge: &Edge<'_, S::State>,
-    thread: ThreadId,
-) -> Option<ThreadId> {
+    thread: Position,
+) -> Option<Position> {
     let Some(after) = edge.renumbered else {
         return Some(thread);
     };
@@ -377,7 +377,7 @@ impl Components {
         members: &[StateId],
     ) -> Result<bool, Kind> {
         // The threaded graph, with its edges turned round.
-        let mut nodes: HashMap<(StateId, ThreadId), usize> = HashMap::new();
+        let mut nodes: HashMap<(StateId, Position), usize> = HashMap::new();
         let mut before: Vec<Vec<usize>> = Vec::new();
         let mut seen: Vec<Progress> = Vec::new();
         let mut edges = 0;
@@ -395,7 +395,7 @@ impl Components {
                 }
                 moved.push(edge.taken.thread);
                 for position in 0..edge.threads {
-                    let thread = ThreadId(position as u32);
+                    let thread = Position(position as u32);
                     if let Some(after) = follow(system, &edge, thread) {
                         let from = number(member, thread, &mut before);
                         let to = number(edge.to, after, &mut before);
@@ -409,7 +409,7 @@ impl Components {
                 ControlFlow::Continue(())
             })?;
             for (position, &can) in can.iter().enumerate() {
-                let node = number(member, ThreadId(position as u32), &mut before);
+                let node = number(member, Position(position as u32), &mut before);
                 seen.resize(before.len().max(seen.len()), Progress::default());
                 seen[node].see(can);
             }
@@ -493,7 +493,7 @@ struct Progress {
 impl Progress {
     fn see(&mut self, can: Can) {
         match can {
-            Can::Move => self.could_move = true,
+            Can::Action => self.could_move = true,
             Can::Wait { assumption: true } => self.cut = true,
             Can::Wait { assumption: false } | Can::Nothing => self.satisfied = true,
         }
@@ -513,13 +513,13 @@ struct Walk<'w, 'g, 'i, S: System, St> {
     components: &'w Components,
     start: StateId,
     at: StateId,
-    moves: Vec<Move>,
+    moves: Vec<Action>,
     /// The threads that are not satisfied yet, by where they are now.
-    pending: Vec<(ThreadId, Progress)>,
+    pending: Vec<(Position, Progress)>,
 }
 
 /// How a node of a breadth-first search was reached.
-type Links<Node> = HashMap<Node, (Node, Move)>;
+type Links<Node> = HashMap<Node, (Node, Action)>;
 
 impl<'w, 'g, 'i, S: System, St: Store> Walk<'w, 'g, 'i, S, St> {
     fn new(
@@ -537,11 +537,11 @@ impl<'w, 'g, 'i, S: System, St: Store> Walk<'w, 'g, 'i, S, St> {
         }
     }
 
-    fn run(mut self) -> Result<Vec<Move>, Kind> {
+    fn run(mut self) -> Result<Vec<Action>, Kind> {
         let can = self
             .graph
             .expand(self.start, |_, _| ControlFlow::Continue(()))?;
-        let threads = (0..can.len()).map(|position| ThreadId(position as u32));
+        let threads = (0..can.len()).map(|position| Position(position as u32));
         self.pending = threads
             .map(|thread| (thread, Progress::default()))
             .collect();
@@ -570,7 +570,7 @@ impl<'w, 'g, 'i, S: System, St: Store> Walk<'w, 'g, 'i, S, St> {
             .retain(|(_, progress)| !progress.is_satisfied());
     }
 
-    fn take(&mut self, taken: Move) -> Result<(), Kind> {
+    fn take(&mut self, taken: Action) -> Result<(), Kind> {
         let mut to = None;
         let pending = &mut self.pending;
         self.graph.expand(self.at, |system, edge| {
@@ -597,9 +597,13 @@ impl<'w, 'g, 'i, S: System, St: Store> Walk<'w, 'g, 'i, S, St> {
     }
 
     /// A shortest way to what satisfies a thread.
-    fn way_to_satisfy(&mut self, thread: ThreadId, progress: Progress) -> Result<Vec<Move>, Kind> {
+    fn way_to_satisfy(
+        &mut self,
+        thread: Position,
+        progress: Progress,
+    ) -> Result<Vec<Action>, Kind> {
         let from = (self.at, thread);
-        let mut links: Links<(StateId, ThreadId)> = HashMap::new();
+        let mut links: Links<(StateId, Position)> = HashMap::new();
         let mut queue = VecDeque::from([from]);
         while let Some(node) = queue.pop_front() {
             let (state, thread) = node;
@@ -636,7 +640,7 @@ impl<'w, 'g, 'i, S: System, St: Store> Walk<'w, 'g, 'i, S, St> {
     }
 
     /// A shortest way to where the walk began, of at least one move.
-    fn way_back(&mut self) -> Result<Vec<Move>, Kind> {
+    fn way_back(&mut self) -> Result<Vec<Action>, Kind> {
         let from = self.at;
         let mut links: Links<StateId> = HashMap::new();
         let mut queue = VecDeque::from([from]);
@@ -666,7 +670,11 @@ impl<'w, 'g, 'i, S: System, St: Store> Walk<'w, 'g, 'i, S, St> {
 }
 
 /// The moves from one node to another, along links.
-fn path<Node: Copy + Eq + std::hash::Hash>(links: &Links<Node>, from: Node, to: Node) -> Vec<Move> {
+fn path<Node: Copy + Eq + std::hash::Hash>(
+    links: &Links<Node>,
+    from: Node,
+    to: Node,
+) -> Vec<Action> {
     let mut moves = Vec::new();
     let mut at = to;
     while at != from {

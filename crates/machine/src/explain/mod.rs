@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use raddle_explore::interior::{LastStep, StepEvent, Watch};
 use raddle_explore::reductions::transactions::Transactions;
-use raddle_explore::{Outcome, Search, ThreadId};
+use raddle_explore::{Outcome, Position, Search};
 use raddle_report::explanation::{Explanation, Mover};
 
 use crate::op::Pc;
@@ -60,7 +60,7 @@ impl Watch<Machine> for Observer {
         &mut self,
         _: &Machine,
         before: &State,
-        thread: ThreadId,
+        thread: Position,
         event: StepEvent<'_, Machine>,
     ) {
         let mut log = self.log.borrow_mut();

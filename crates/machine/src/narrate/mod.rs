@@ -3,7 +3,7 @@
 mod phrases;
 
 use raddle_explore::{
-    Access, AccessKind, Choice, Fault, Move, Place, Status, Step, System, ThreadId,
+    Access, AccessKind, Action, Choice, Fault, Place, Position, Status, Step, System,
 };
 use raddle_lang::Span;
 use raddle_lang::hir::Type;
@@ -96,21 +96,21 @@ impl Narrator {
 
     /// The lane of a thread of the current state.
     #[must_use]
-    pub fn lane(&self, thread: ThreadId) -> usize {
+    pub fn lane(&self, thread: Position) -> usize {
         self.lanes[thread.index()]
     }
 
     /// The thread of the current state that has a lane, if it still exists.
     #[must_use]
-    pub fn thread_in_lane(&self, lane: usize) -> Option<ThreadId> {
+    pub fn thread_in_lane(&self, lane: usize) -> Option<Position> {
         let position = self.lanes.iter().position(|of| *of == lane);
-        position.map(|position| ThreadId(position as u32))
+        position.map(|position| Position(position as u32))
     }
 
     /// The moves that are possible now. Of a thread with very many alternatives, only the first
     /// few thousand are listed.
     #[must_use]
-    pub fn possible(&mut self) -> Vec<Move> {
+    pub fn possible(&mut self) -> Vec<Action> {
         let mut moves = Vec::new();
         self.for_each_alternative(|step_move, step| {
             if matches!(step.status, Status::Moved | Status::Failed(_)) {
@@ -122,7 +122,7 @@ impl Narrator {
 
     /// The threads that are blocked, whatever they choose.
     #[must_use]
-    pub fn blocked(&mut self) -> Vec<ThreadId> {
+    pub fn blocked(&mut self) -> Vec<Position> {
         let mut blocked = self.threads_whose_steps_all(|status| {
             matches!(status, Status::Blocked { .. } | Status::Ended)
         });
@@ -137,26 +137,26 @@ impl Narrator {
         !self.threads_whose_steps_all(at_assumptions).is_empty()
     }
 
-    fn threads_whose_steps_all(&mut self, test: impl Fn(&Status) -> bool) -> Vec<ThreadId> {
+    fn threads_whose_steps_all(&mut self, test: impl Fn(&Status) -> bool) -> Vec<Position> {
         let mut holds = vec![true; self.state.threads.len()];
         self.for_each_alternative(|step_move, step| {
             holds[step_move.thread.index()] &= test(&step.status);
         });
         let threads = holds.iter().enumerate().filter(|(_, holds)| **holds);
-        threads.map(|(thread, _)| ThreadId(thread as u32)).collect()
+        threads.map(|(thread, _)| Position(thread as u32)).collect()
     }
 
     /// Calls `visit` for every alternative of every thread, up to a limit for each thread.
-    fn for_each_alternative(&mut self, mut visit: impl FnMut(Move, &Step<State>)) {
+    fn for_each_alternative(&mut self, mut visit: impl FnMut(Action, &Step<State>)) {
         const MOST: usize = 4096;
         let mut step = Step::default();
         for thread in 0..self.state.threads.len() {
-            let thread = ThreadId(thread as u32);
+            let thread = Position(thread as u32);
             let mut next = Some(Choice::FIRST);
             for _ in 0..MOST {
                 let Some(choice) = next else { break };
                 self.machine.step(&self.state, thread, choice, &mut step);
-                visit(Move { thread, choice }, &step);
+                visit(Action { thread, choice }, &step);
                 next = step.next_choice;
             }
         }
@@ -164,8 +164,8 @@ impl Narrator {
 
     /// Two accesses that are about to race, if there are any.
     #[must_use]
-    pub fn race(&mut self) -> Option<[(ThreadId, Access); 2]> {
-        let mut next: Vec<(ThreadId, Access)> = Vec::new();
+    pub fn race(&mut self) -> Option<[(Position, Access); 2]> {
+        let mut next: Vec<(Position, Access)> = Vec::new();
         self.for_each_alternative(|step_move, step| {
             if matches!(step.status, Status::Moved | Status::Failed(_)) {
                 let plain = step
@@ -194,17 +194,17 @@ impl Narrator {
     }
 
     /// Takes a step.
-    pub fn step(&mut self, step_move: Move) -> Told {
+    pub fn step(&mut self, step_move: Action) -> Told {
         self.take(step_move, true)
     }
 
     /// Takes a step, and tells only who moves where. To find out what it does, which variables have
     /// other values then and which locks the thread holds takes as long as there are variables.
-    pub fn step_in_brief(&mut self, step_move: Move) -> Told {
+    pub fn step_in_brief(&mut self, step_move: Action) -> Told {
         self.take(step_move, false)
     }
 
-    fn take(&mut self, step_move: Move, with_values: bool) -> Told {
+    fn take(&mut self, step_move: Action, with_values: bool) -> Told {
         let thread = step_move.thread;
         if thread.index() >= self.state.threads.len() {
             return Told::Impossible;
@@ -254,7 +254,7 @@ impl Narrator {
     }
 
     /// What a step of a thread has changed.
-    fn changes_since(&self, before: &[Shown], thread: ThreadId) -> Vec<Change> {
+    fn changes_since(&self, before: &[Shown], thread: Position) -> Vec<Change> {
         let mut changes = changes(before, &self.values());
         // Its own variables need no name before them; those of a new thread are no news.
         let own = format!("{}: ", self.names.threads[thread.index()]);

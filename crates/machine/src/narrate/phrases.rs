@@ -3,8 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use raddle_explore::{
-    Access, AccessKind, Choice, FaultKind, Location, Move, Place, Status, Step, SyncOp, System,
-    ThreadId,
+    Access, AccessKind, Action, Choice, FaultKind, Location, Place, Position, Status, Step, SyncOp,
+    System,
 };
 use raddle_lang::hir::Type;
 use raddle_report::story::Note;
@@ -16,7 +16,7 @@ use crate::state::{Phase, State};
 use crate::word;
 
 impl Narrator {
-    pub(super) fn action(&self, step_move: Move, place: Place, step: &Step<State>) -> String {
+    pub(super) fn action(&self, step_move: Action, place: Place, step: &Step<State>) -> String {
         let thread = step_move.thread.index();
         if step.footprint.is_empty() {
             return match step.status {
@@ -46,7 +46,7 @@ impl Narrator {
     }
 
     /// A step that touches nothing shared.
-    fn silent_action(&self, step_move: Move, place: Place) -> String {
+    fn silent_action(&self, step_move: Action, place: Place) -> String {
         let program = self.machine.program();
         let pick = step_move.choice.0;
         match program.code[place.0 as usize] {
@@ -183,7 +183,7 @@ impl Narrator {
 
     /// What a blocked thread waits for.
     #[must_use]
-    pub fn waiting(&mut self, thread: ThreadId) -> Note {
+    pub fn waiting(&mut self, thread: Position) -> Note {
         let mut step = Step::default();
         let place = self.machine.place(&self.state, thread);
         self.machine

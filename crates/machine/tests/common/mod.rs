@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use raddle_explore::reductions::full::Full;
-use raddle_explore::{Choice, Outcome, Search, Status, Step, System, ThreadId, Violation};
+use raddle_explore::{Choice, Outcome, Position, Search, Status, Step, System, Violation};
 use raddle_lang::{Severity, Source};
 use raddle_machine::{Granularity, Machine, State};
 
@@ -60,7 +60,7 @@ pub(crate) fn violations(text: &str) -> Vec<String> {
 /// Takes a step that must succeed; the new state is canonical.
 pub(crate) fn advance(machine: &mut Machine, state: &State, thread: u32) -> State {
     let mut step = Step::default();
-    machine.step(state, ThreadId(thread), Choice::FIRST, &mut step);
+    machine.step(state, Position(thread), Choice::FIRST, &mut step);
     assert_eq!(step.status, Status::Moved);
     machine.canonicalise(&mut step.after);
     step.after

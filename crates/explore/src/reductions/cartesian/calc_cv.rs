@@ -5,7 +5,7 @@ use super::{Cartesian, CycleTest, Interrupted, Kind, Prefix};
 use crate::property::Property;
 use crate::reduction::{Effort, Visitor};
 use crate::repair::Repair;
-use crate::system::{AccessKind, Choice, Footprint, Move, Status, SyncOp, System, ThreadId};
+use crate::system::{AccessKind, Action, Choice, Footprint, Position, Status, SyncOp, System};
 
 /// A prefix with that many transitions is not extended any more. Nothing is lost: it ends there
 /// like any other. So the expansion of a state ends, even if the program has infinitely
@@ -89,7 +89,7 @@ impl<S: System> Cartesian<S> {
 
     /// Adds the first transition of thread `i`: its part of the minimal vector.
     fn add_first(&mut self, at: &mut Expansion<'_, S>, i: usize) -> Result<(), Interrupted> {
-        let thread = ThreadId(i as u32);
+        let thread = Position(i as u32);
         (at.system).step(at.s, thread, Choice::FIRST, &mut self.step);
         if self.step.next_choice.is_some() {
             self.add_choice(at, i)?;
@@ -108,7 +108,7 @@ impl<S: System> Cartesian<S> {
     /// A first transition with alternatives: a prefix of one transition for each of them, which
     /// ends there. Together they touch what any of them touches, blocked ones included.
     fn add_choice(&mut self, at: &mut Expansion<'_, S>, i: usize) -> Result<(), Interrupted> {
-        let thread = ThreadId(i as u32);
+        let thread = Position(i as u32);
         let held_bytes = self.tables_bytes();
         let step = &mut self.step;
         let mut union = std::mem::take(&mut self.cv[i].last_tran);
@@ -125,7 +125,7 @@ impl<S: System> Cartesian<S> {
                     }
                 }
             }
-            let path = [Move { thread, choice }];
+            let path = [Action { thread, choice }];
             let goes_on = match &step.status {
                 Status::Moved => true,
                 Status::Failed(fault) => at.visitor.fault(at.system, &path, fault),
@@ -225,7 +225,7 @@ impl<S: System> Cartesian<S> {
         let prefix = &self.cv[i];
         let step = &mut self.step;
         let Some(self_loop) = prefix.self_loop else {
-            let thread = ThreadId(i as u32);
+            let thread = Position(i as u32);
             system.step(&prefix.last, thread, Choice::FIRST, step);
             return;
         };
@@ -328,7 +328,7 @@ impl<S: System> Cartesian<S> {
     fn visit(&mut self, system: &mut S, i: usize) -> (VisitedId, bool) {
         let state = &mut self.canonical;
         if !Repair::CycleTestComparesWholeStates.is_on() {
-            let thread = (i < self.threads).then_some(ThreadId(i as u32));
+            let thread = (i < self.threads).then_some(Position(i as u32));
             let place = thread.map_or(0, |thread| system.place(state, thread).0);
             return self.visited.add(i, |out| out.extend(place.to_le_bytes()));
         }
@@ -338,7 +338,7 @@ impl<S: System> Cartesian<S> {
 
     /// Adds the step to prefix `i`.
     fn add(&mut self, at: &mut Expansion<'_, S>, i: usize, self_loop: Option<SelfLoop>) {
-        let thread = ThreadId(i as u32);
+        let thread = Position(i as u32);
         let prefix = &mut self.cv[i];
         prefix.transitions += 1;
         prefix.self_loop = self_loop;
@@ -375,8 +375,8 @@ impl<S: System> Cartesian<S> {
 }
 
 /// The path of a prefix: no choice is ever made on it.
-pub(super) fn steps_of(thread: ThreadId, moves: usize) -> impl Iterator<Item = Move> {
-    let step = Move {
+pub(super) fn steps_of(thread: Position, moves: usize) -> impl Iterator<Item = Action> {
+    let step = Action {
         thread,
         choice: Choice::FIRST,
     };

@@ -72,7 +72,7 @@ use crate::property::{Property, PropertySet};
 use crate::reduction::{
     BlockedThread, Effort, End, PendingAccess, Reduction, Visitor, add_pending, for_each_race,
 };
-use crate::system::{AccessKind, Choice, Footprint, Move, Status, Step, System, ThreadId};
+use crate::system::{AccessKind, Action, Choice, Footprint, Position, Status, Step, System};
 use calc_cv::{Expansion, SelfLoop, steps_of};
 use touches::Touches;
 use visited::{Visited, VisitedId};
@@ -109,7 +109,7 @@ pub struct Cartesian<S: System> {
     // Kept from expansion to expansion so that they need not be allocated anew.
     step: Step<S::State>,
     canonical: S::State,
-    path: Vec<Move>,
+    path: Vec<Action>,
     extendable: Vec<usize>,
     others: Vec<usize>,
     blocked: Vec<BlockedThread>,
@@ -193,7 +193,7 @@ impl<S: System> Cartesian<S> {
             // A thread that can not move gets nowhere, even if it has a last transition.
             if prefix.kind == Kind::Finite && prefix.moves > 0 && !prefix.abandoned {
                 self.path.clear();
-                self.path.extend(steps_of(ThreadId(i as u32), prefix.moves));
+                self.path.extend(steps_of(Position(i as u32), prefix.moves));
                 self.canonical.clone_from(&prefix.last);
                 at.system.canonicalise(&mut self.canonical);
                 (at.visitor).successor(at.system, &self.path, &self.canonical);
@@ -219,14 +219,14 @@ impl<S: System> Cartesian<S> {
     fn report_end(&mut self, at: &mut Expansion<'_, S>) {
         self.path.clear();
         for (i, prefix) in self.cv[..self.threads].iter().enumerate() {
-            self.path.extend(steps_of(ThreadId(i as u32), prefix.moves));
+            self.path.extend(steps_of(Position(i as u32), prefix.moves));
         }
         self.follow_path(at);
         at.system.canonicalise(&mut self.canonical);
         self.blocked.clear();
         let held_bytes = self.tables_bytes();
         for position in 0..at.system.thread_count(&self.canonical) {
-            let thread = ThreadId(position as u32);
+            let thread = Position(position as u32);
             let mut assumption = true;
             let mut blocked = false;
             let (state, step) = (&self.canonical, &mut self.step);
@@ -292,7 +292,7 @@ impl<S: System> Cartesian<S> {
 
     /// Reports the races between two threads that have run up to their last transitions.
     fn report_race(&mut self, at: &mut Expansion<'_, S>, i: usize, j: usize) {
-        let threads = [i, j].map(|i| ThreadId(i as u32));
+        let threads = [i, j].map(|i| Position(i as u32));
         self.path.clear();
         for thread in threads {
             let inner = self.cv[thread.index()].moves.saturating_sub(1);

@@ -26,20 +26,20 @@ impl Visitor<Counters> for Reports {
         PropertySet::SAFETY
     }
 
-    fn successor(&mut self, _: &mut Counters, path: &[Move], _: &State) {
+    fn successor(&mut self, _: &mut Counters, path: &[Action], _: &State) {
         self.successors.push((path[0].thread.0, path.len()));
     }
 
-    fn fault(&mut self, _: &mut Counters, path: &[Move], _: &Fault) -> bool {
+    fn fault(&mut self, _: &mut Counters, path: &[Action], _: &Fault) -> bool {
         self.faults.push(path.len());
         true
     }
 
-    fn race(&mut self, _: &mut Counters, path: &[Move], _: &State, _: &crate::Race) {
+    fn race(&mut self, _: &mut Counters, path: &[Action], _: &State, _: &crate::Race) {
         self.races.push(path.len());
     }
 
-    fn end(&mut self, _: &mut Counters, path: &[Move], _: &State, end: End, _: &[BlockedThread]) {
+    fn end(&mut self, _: &mut Counters, path: &[Action], _: &State, end: End, _: &[BlockedThread]) {
         self.ends.push((path.len(), end));
     }
 }

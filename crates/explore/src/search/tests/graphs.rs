@@ -2,7 +2,7 @@
 //! state that different threads reach by one step.
 
 use super::*;
-use crate::system::{Choice, Fault, FaultKind, Footprint, Place, Step, ThreadId};
+use crate::system::{Choice, Fault, FaultKind, Footprint, Place, Position, Step};
 
 /// Steps of two threads between numbered states, from 0: (from, thread, to). The invariant
 /// does not hold in the last state.
@@ -18,7 +18,7 @@ impl System for Graph {
     fn thread_count(&self, _: &u8) -> usize {
         2
     }
-    fn step(&mut self, state: &u8, thread: ThreadId, choice: Choice, step: &mut Step<u8>) {
+    fn step(&mut self, state: &u8, thread: Position, choice: Choice, step: &mut Step<u8>) {
         let alternatives = self.0.iter().filter(|e| (e.0, e.1) == (*state, thread.0));
         let mut alternatives = alternatives.skip(choice.0 as usize);
         step.status = Status::Ended;
@@ -46,13 +46,13 @@ impl System for Graph {
     fn failed(&self, _: &u8) -> bool {
         false
     }
-    fn ended(&self, state: &u8, thread: ThreadId) -> bool {
+    fn ended(&self, state: &u8, thread: Position) -> bool {
         !self
             .0
             .iter()
             .any(|edge| (edge.0, edge.1) == (*state, thread.0))
     }
-    fn place(&self, _: &u8, _: ThreadId) -> Place {
+    fn place(&self, _: &u8, _: Position) -> Place {
         Place(0)
     }
 }

@@ -1,7 +1,7 @@
 //! Every limit cuts, says so, and never lets a search claim more than it knows.
 
 use super::*;
-use crate::system::{Choice, Fault, Footprint, Place, Step, ThreadId};
+use crate::system::{Choice, Fault, Footprint, Place, Position, Step};
 use crate::testing::Op::*;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -94,7 +94,7 @@ impl System for Slow {
     fn thread_count(&self, _: &u64) -> usize {
         1
     }
-    fn step(&mut self, state: &u64, _: ThreadId, _: Choice, step: &mut Step<u64>) {
+    fn step(&mut self, state: &u64, _: Position, _: Choice, step: &mut Step<u64>) {
         std::thread::sleep(self.0);
         step.status = Status::Moved;
         step.after = state + 1;
@@ -112,10 +112,10 @@ impl System for Slow {
     fn failed(&self, _: &u64) -> bool {
         false
     }
-    fn ended(&self, _: &u64, _: ThreadId) -> bool {
+    fn ended(&self, _: &u64, _: Position) -> bool {
         false
     }
-    fn place(&self, _: &u64, _: ThreadId) -> Place {
+    fn place(&self, _: &u64, _: Position) -> Place {
         Place(0)
     }
 }
@@ -215,7 +215,7 @@ impl System for Wide {
     fn thread_count(&self, _: &Chosen) -> usize {
         1
     }
-    fn step(&mut self, state: &Chosen, thread: ThreadId, choice: Choice, step: &mut Step<Chosen>) {
+    fn step(&mut self, state: &Chosen, thread: Position, choice: Choice, step: &mut Step<Chosen>) {
         self.tried += 1;
         step.footprint.clear();
         step.next_choice = None;
@@ -251,10 +251,10 @@ impl System for Wide {
     fn failed(&self, _: &Chosen) -> bool {
         false
     }
-    fn ended(&self, state: &Chosen, _: ThreadId) -> bool {
+    fn ended(&self, state: &Chosen, _: Position) -> bool {
         state.0 > self.before + 1
     }
-    fn place(&self, _: &Chosen, _: ThreadId) -> Place {
+    fn place(&self, _: &Chosen, _: Position) -> Place {
         Place(0)
     }
 }

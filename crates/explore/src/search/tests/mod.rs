@@ -72,7 +72,7 @@ fn check_schedule(system: &Counters, violation: &Violation) {
         Cause::Deadlock { blocked } => {
             let mut step = crate::Step::default();
             for position in 0..system.thread_count(&end) {
-                let thread = crate::ThreadId(position as u32);
+                let thread = crate::Position(position as u32);
                 system.step(&end, thread, crate::Choice::FIRST, &mut step);
                 let waits = step.status == Status::Blocked { assumption: false };
                 assert!(waits || step.status == Status::Ended);

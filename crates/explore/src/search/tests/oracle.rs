@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
 use crate::property::Property;
-use crate::system::{Choice, Step, ThreadId};
+use crate::system::{Choice, Position, Step};
 use crate::testing::{Op::*, Random, State};
 
 /// What identifies a violation, for the purposes of comparison.
@@ -45,7 +45,7 @@ impl Oracle {
         let mut cut = false;
         let mut stuck = true;
         for position in 0..state.threads.len() {
-            let thread = ThreadId(position as u32);
+            let thread = Position(position as u32);
             let name = system.thread_name(state, thread);
             let mut next = Some(Choice::FIRST);
             while let Some(choice) = next {

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::*;
 use crate::property::Property;
 use crate::reductions::cartesian::Cartesian;
-use crate::system::{Choice, Fault, Footprint, Place, Step, ThreadId};
+use crate::system::{Choice, Fault, Footprint, Place, Position, Step};
 use crate::testing::{Op::*, State};
 
 /// Many states in every level.
@@ -148,7 +148,7 @@ impl System for Panicking {
         self.0.thread_count(state)
     }
 
-    fn step(&mut self, state: &State, thread: ThreadId, choice: Choice, step: &mut Step<State>) {
+    fn step(&mut self, state: &State, thread: Position, choice: Choice, step: &mut Step<State>) {
         assert!(state.counters[2] < 2, "by intention");
         self.0.step(state, thread, choice, step);
     }
@@ -173,11 +173,11 @@ impl System for Panicking {
         self.0.failed(state)
     }
 
-    fn ended(&self, state: &State, thread: ThreadId) -> bool {
+    fn ended(&self, state: &State, thread: Position) -> bool {
         self.0.ended(state, thread)
     }
 
-    fn place(&self, state: &State, thread: ThreadId) -> Place {
+    fn place(&self, state: &State, thread: Position) -> Place {
         self.0.place(state, thread)
     }
 }

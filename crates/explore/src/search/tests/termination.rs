@@ -5,12 +5,12 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::*;
 use crate::property::Property;
-use crate::system::{Choice, Move, Step, ThreadId};
+use crate::system::{Action, Choice, Position, Step};
 use crate::testing::{Op::*, Random, State};
 
 /// What a thread can do in a state: the moves of each thread by name, and who waits at what.
 struct Expanded {
-    moves: Vec<(u64, Move, State)>,
+    moves: Vec<(u64, Action, State)>,
     waiting: Vec<u64>,
     at_assumptions: Vec<u64>,
 }
@@ -22,7 +22,7 @@ fn expanded(system: &mut Counters, state: &State) -> Expanded {
         at_assumptions: Vec::new(),
     };
     for position in 0..state.threads.len() {
-        let thread = ThreadId(position as u32);
+        let thread = Position(position as u32);
         let name = system.thread_name(state, thread);
         let mut next = Some(Choice::FIRST);
         while let Some(choice) = next {
@@ -32,7 +32,8 @@ fn expanded(system: &mut Counters, state: &State) -> Expanded {
             match step.status {
                 Status::Moved | Status::Failed(_) => {
                     system.canonicalise(&mut step.after);
-                    all.moves.push((name, Move { thread, choice }, step.after));
+                    all.moves
+                        .push((name, Action { thread, choice }, step.after));
                 }
                 Status::Blocked { assumption: true } => all.at_assumptions.push(name),
                 Status::Blocked { assumption: false } => all.waiting.push(name),
@@ -137,7 +138,7 @@ fn check_lasso(system: &mut Counters, violation: &Violation) {
         moved.insert(replayed.thread_name);
         let all = expanded(system, replayed.before);
         for position in 0..replayed.before.threads.len() {
-            let name = system.thread_name(replayed.before, ThreadId(position as u32));
+            let name = system.thread_name(replayed.before, Position(position as u32));
             let can = all.moves.iter().any(|(mover, ..)| *mover == name);
             if !can {
                 could_not.insert(name);
@@ -155,7 +156,7 @@ fn check_lasso(system: &mut Counters, violation: &Violation) {
     ));
     assert!(!system.failed(&start));
     for position in 0..start.threads.len() {
-        let name = system.thread_name(&start, ThreadId(position as u32));
+        let name = system.thread_name(&start, Position(position as u32));
         let fair = moved.contains(&name) || could_not.contains(&name) && not_cut.contains(&name);
         assert!(fair, "thread {name} is treated unfairly");
     }
