@@ -33,6 +33,10 @@ pub enum Op {
     Cas(u32, u64, u64),
     /// Waits until a variable has a value.
     Await(u32, u64),
+    /// Waits until the first has the second, or the third has the fourth. Does not look at the third if it need not.
+    AwaitEither(u32, u64, u32, u64),
+    /// Waits until the first has the second, and the third has the fourth. Does not look at the third if it need not.
+    AwaitBoth(u32, u64, u32, u64),
     /// Waits until a variable is positive, and decrements it.
     Down(u32),
     /// Takes a mutex.
@@ -117,7 +121,9 @@ impl Toy {
         for op in program.iter().flatten() {
             match *op {
                 Op::Spawn(thread) => spawned[thread as usize] = true,
-                Op::Wait(condition, mutex) => variables = variables.max(condition.max(mutex) + 1),
+                Op::Wait(x, y) | Op::AwaitEither(x, _, y, _) | Op::AwaitBoth(x, _, y, _) => {
+                    variables = variables.max(x.max(y) + 1);
+                }
                 Op::Unless(..) | Op::Choose(_) | Op::Join(_) => {}
                 Op::Read(x)
                 | Op::Write(x, _)
@@ -241,6 +247,17 @@ impl Toy {
                     let (x, found) = at(x);
                     touch(x, Mode::Read, found);
                     return found == wanted;
+                }
+                Op::AwaitEither(x, wanted, y, other) | Op::AwaitBoth(x, wanted, y, other) => {
+                    let either = matches!(op, Op::AwaitEither(..));
+                    let (x, found) = at(x);
+                    touch(x, Mode::Read, found);
+                    if (found == wanted) == either {
+                        return either;
+                    }
+                    let (y, found) = at(y);
+                    touch(y, Mode::Read, found);
+                    return found == other;
                 }
                 Op::Down(x) => {
                     let (x, found) = at(x);

@@ -441,7 +441,14 @@ impl Trace {
         Blocks { block }
     }
 
-    /// The same for the access with this number of an event.
+    /// All blocks at a location, the last first.
+    pub(crate) fn blocks_at(&self, location: Location) -> Blocks {
+        Blocks {
+            block: self.current_block(location),
+        }
+    }
+
+    /// The blocks that the access with this number of an event comes after.
     pub(crate) fn blocks_before(&self, event: usize, access: usize) -> Blocks {
         let touch = &self.touches_of(event)[access];
         Blocks {

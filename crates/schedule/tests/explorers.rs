@@ -6,7 +6,8 @@ use std::ops::ControlFlow;
 use std::sync::Mutex;
 
 use raddle_schedule::explorers::{
-    Algorithm1, Algorithm2, Bounded, Deepening, Dfs, Optimal, Pct, Random, Replay,
+    ALL, Algorithm1, Algorithm2, Bounded, Deepening, Dfs, Guarantee, Named, Optimal, Parameters,
+    Pct, Random, Replay,
 };
 use raddle_schedule::testing::{Op, Op::*, Toy};
 use raddle_schedule::{ClassHash, Explorer, Extent, Move, ThreadId, Trace, class_of};
@@ -138,6 +139,7 @@ fn random_op(random: &mut Numbers, kinds: u64) -> Vec<Op> {
         16 => vec![NotifyOne(6)],
         17 => vec![NotifyAll(6)],
         18 => vec![Lock(2), Lock(3), Unlock(3), Unlock(2)],
+        20 => vec![AwaitEither(x, value, 1 - x, random.below(2))],
         _ => vec![Lock(3), Lock(2), Read(x), Unlock(2), Unlock(3)],
     }
 }
@@ -467,6 +469,104 @@ fn shrink(mut program: Program, mut last: String) -> (Program, String) {
         }
         return (program, last);
     }
+}
+
+/// The thread that waits can move first, and touches both variables then. After the other two it touches only the one that lets it go
+/// on: it has nothing to do with the write that has kept it waiting in between.
+#[test]
+fn a_step_that_was_possible_before_it_was_blocked() {
+    let threads: &[&[Op]] = &[&[Write(1, 1)], &[Write(0, 1)], &[AwaitEither(0, 1, 1, 0)]];
+    let (_, naive) = explore(&mut Dfs::default(), threads);
+    assert_eq!(naive.classes.len(), 2);
+    let classes = |explorer: &mut Named| explore(explorer, threads).1.classes;
+    for entry in &ALL {
+        let many = Parameters {
+            bound: Some(5),
+            ..Parameters::default()
+        };
+        let found = classes(&mut entry.make(&many));
+        assert!(found.keys().eq(naive.classes.keys()), "{}", entry.name);
+        if entry.guarantee == Guarantee::UpToBound {
+            let none = Parameters {
+                bound: Some(0),
+                ..Parameters::default()
+            };
+            let (_, expected) = explore(&mut Dfs { bound: Some(0) }, threads);
+            let found = classes(&mut entry.make(&none));
+            assert!(found.keys().eq(expected.classes.keys()), "{}", entry.name);
+        }
+    }
+}
+
+/// The thread that waits at the end looks at one variable and, without the write to that, at the other.
+#[test]
+fn a_step_that_is_blocked_by_one_write_after_another() {
+    for waiting in [AwaitBoth(1, 0, 0, 0), AwaitBoth(0, 0, 1, 0)] {
+        let threads: &[&[Op]] = &[&[Write(0, 1)], &[Write(1, 1)], &[waiting]];
+        let (_, naive) = explore(&mut Dfs::default(), threads);
+        let (_, found) = explore(&mut Optimal::default(), threads);
+        assert!(found.classes.keys().eq(naive.classes.keys()));
+    }
+}
+
+/// A program of threads that wait for two variables: what such a step touches depends on what it finds, and it can be possible,
+/// blocked, and possible again.
+fn random_program_that_waits(seed: u64) -> Program {
+    let mut random = Numbers(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    random.below(2);
+    let threads = 3 + random.below(2);
+    (0..threads)
+        .map(|_| {
+            let ops = 1 + random.below(2);
+            let mut op = || {
+                let x = random.below(3) as u32;
+                let y = (x + 1 + random.below(2) as u32) % 3;
+                let (value, other) = (random.below(2), random.below(2));
+                match random.below(7) {
+                    0..=2 => Write(x, value),
+                    3 => Read(x),
+                    4 => AwaitBoth(x, value, y, other),
+                    _ => AwaitEither(x, value, y, other),
+                }
+            };
+            (0..ops).map(|_| vec![op()]).collect()
+        })
+        .collect()
+}
+
+#[test]
+fn random_programs_that_wait() {
+    let mut again = 0;
+    for seed in 0..programs(1_000) {
+        let program = random_program_that_waits(seed);
+        let flat = flat(&program);
+        let threads: Vec<&[Op]> = flat.iter().map(Vec::as_slice).collect();
+        let same = |found: &Seen, expected: &Seen, who: &str| {
+            assert!(
+                found.classes.keys().eq(expected.classes.keys()),
+                "seed {seed}, {who}: {} of {} classes, {program:?}",
+                found.classes.len(),
+                expected.classes.len(),
+            );
+        };
+        let (coverage, naive) = explore(&mut Dfs::default(), &threads);
+        if coverage != Extent::All {
+            continue;
+        }
+        for bound in 0..=2 {
+            let (_, expected) = explore(&mut Dfs { bound: Some(bound) }, &threads);
+            let (_, found) = explore(&mut Algorithm2 { bound }, &threads);
+            same(&found, &expected, &format!("algorithm2, bound {bound}"));
+            let (_, found) = explore(&mut Bounded::new(bound), &threads);
+            same(&found, &expected, &format!("bounded, bound {bound}"));
+        }
+        let (_, found) = explore(&mut Deepening::default(), &threads);
+        same(&found, &naive, "iterative");
+        let (_, found) = explore(&mut Optimal::default(), &threads);
+        same(&found, &naive, "optimal");
+        again += found.executions - found.classes.len() as u64;
+    }
+    assert_eq!(again, 0, "optimal runs each class once");
 }
 
 /// A reader that the writer has heard of cannot be moved out of the writer's way.

@@ -8,7 +8,9 @@ use raddle_explore::reductions::full::Full;
 use raddle_lang::Source;
 use raddle_machine::{Granularity, Machine};
 use raddle_outcome::Kind;
-use raddle_schedule::explorers::{Algorithm1, Algorithm2, Bounded, Deepening, Dfs, Optimal};
+use raddle_schedule::explorers::{
+    ALL, Algorithm1, Algorithm2, Bounded, Deepening, Dfs, Named, Optimal, Parameters,
+};
 use raddle_schedule::{Explorer, Extent};
 use raddle_stateless::{Examination, Settings, examine};
 
@@ -164,6 +166,43 @@ fn waiters_are_known_by_name() {
     let (executions, classes, deadlocked) = run(text, &mut Algorithm2::UNBOUNDED.clone());
     assert_eq!(executions, classes);
     all_run(text, classes, deadlocked);
+}
+
+/// The third thread can move first, if it looks at both variables. When the first has kept it waiting and the second lets it go on, it
+/// looks at one only. Guards against going back from a step by what it touched where it was made.
+#[test]
+fn what_was_possible_before_it_waited_is_seen() {
+    let text = "
+        int x; int y = 1;
+        void b() { y = 0; }
+        void c() { x = 1; }
+        void t() { await(x == 1 || y == 1); assert(x == 1); }
+        run b() || c() || t();
+    ";
+    let failed = |explorer: &mut Named| {
+        let found = examine_all(text, explorer, 1);
+        (found.violations.len(), found.classes)
+    };
+    for entry in ALL.iter().filter(|entry| !entry.is_random()) {
+        let bounds: &[u32] = if entry.has_bound() { &[0, 9] } else { &[0] };
+        for &bound in bounds {
+            let bound = Some(bound);
+            let parameters = Parameters {
+                bound,
+                ..Parameters::default()
+            };
+            let (violations, classes) = failed(&mut entry.make(&parameters));
+            assert_eq!(violations, 1, "{} {bound:?}", entry.name);
+            let expected = examine_all(
+                text,
+                &mut Dfs {
+                    bound: bound.filter(|_| entry.has_bound()),
+                },
+                1,
+            );
+            assert_eq!(classes, expected.classes, "{} {bound:?}", entry.name);
+        }
+    }
 }
 
 /// Readers do not race, however they come in.

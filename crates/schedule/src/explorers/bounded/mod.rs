@@ -19,7 +19,8 @@
 //! sequence, maximal or not, with which `E.β` has at most `bound` preemptions. `P` are the threads explored from `E`.
 //!
 //! **Claim.** For every explored `E` and every `β`, some explored execution that begins with `E` is `E.β.γ` up to the order of independent
-//! steps, for some `γ`. (For `E` empty and `β` a whole schedule, that is what the search promises.) By induction on how much can follow `E`.
+//! steps, for some `γ`. If `β` ends with a step at which a thread is blocked, there is a state in that execution in which the thread is blocked at it and waits
+//! for the same. (For `E` empty and `β` a whole schedule, that is what the search promises.) By induction on how much can follow `E`.
 //!
 //! 1. If the thread of `β[0]` is in `P`, the claim holds for the state after that step. All alternatives of a thread's step are explored.
 //! 2. *Free order.* For a `b` in `P`, let `T(b)` be independent of all of `β` before the first run of `b` in `β`, and of the pending steps at
@@ -30,8 +31,8 @@
 //! 3. For `b = c` less is enough: to move the part of `R` before its first conflict costs nothing either, since `c` is preempted anyway, once, before
 //!    that part or after it. So unless 2 applies, the first step of `c` from `E` conflicts.
 //! 4. Otherwise each `b` in `P` has a first conflict of `T(b)` with `β`: a step or pending step `q`, with `β = w.q…`. `E.T(b).w.q`
-//!    (without `q`, if it is blocked there) has no more preemptions than `E.β`, because to leave `b` after `T(b)` costs nothing. By induction it is covered by
-//!    executions that begin with `E.T(b)`. There `q`, as an event or as pending at the end, conflicts with an event of `T(b)`, which its thread does not know of, and
+//!    (where `q` may be blocked) has no more preemptions than `E.β`, because to leave `b` after `T(b)` costs nothing. By induction it is covered by
+//!    executions that begin with `E.T(b)`. There `q`, as an event or as pending in some state, conflicts with an event of `T(b)`, which its thread does not know of, and
 //!    `E` is the state where the run began (for `c`, the one before the event, by 3). So all threads that have a first step in what leads to `q` were requested: there is one
 //!    whose first step `x` is in `w.q` and depends on nothing in `β` before it. It is enabled at `E`, so it is in `P`. Its own first conflict comes before `x`, so before that
 //!    of `b`. This descent ends, and where it ends 1 or 2 applies.
@@ -40,6 +41,10 @@
 //!
 //! - An event races with *all* earlier conflicting events that its thread does not know of, not only with the last. Those between may be
 //!   affordable only later or never.
+//! - A thread that is blocked in some state races there, as if it had tried its next step. When it is made later, that step may touch something else: one that waits for
+//!   `x == 1 || y == 1` with `x` 0 and `y` 0 touches both, and only `x` after `x` was set. The write that made `y` 0 is what it races with.
+//! - `q` may be blocked at `E`, and what leads to it then contains a step `g` that makes it possible. Either `g` conflicts with `q` where that was made, and so with what
+//!   was in its way, or `q` waits at `E` for something that it did not touch where it was made. In that case all threads are requested.
 //! - A lock races with the unlock before it. It can't come first; but its thread can arrive earlier, and is left for free while it is blocked.
 //! - All threads with which the way to `q` can begin are requested, not one of them.
 //!
@@ -211,6 +216,10 @@ struct Search<'a, X> {
     run_starts: Vec<usize>,
     /// The events of each thread.
     lanes: Vec<Vec<usize>>,
+    /// The threads that are blocked in each state, one state after the other.
+    blocked: Vec<races::Second>,
+    /// Where those of each state begin.
+    first_blocked: Vec<usize>,
     races: races::Races,
     step: Step,
     cut: Cut,
@@ -230,6 +239,8 @@ impl<'a, X: Execution> Search<'a, X> {
             enabled: Vec::new(),
             run_starts: Vec::new(),
             lanes: Vec::new(),
+            blocked: Vec::new(),
+            first_blocked: Vec::new(),
             races: races::Races::default(),
             step: Step::default(),
             cut: Cut::default(),
@@ -277,6 +288,7 @@ impl<'a, X: Execution> Search<'a, X> {
     /// slept before: then all classes that the execution may become one of are covered. It is run to its end nevertheless, since
     /// whoever watches learns from whole executions only.
     fn next_move(&mut self) -> Option<Move> {
+        self.note_blocked();
         let last = self.trace.events().last().map(|event| event.thread());
         let next = match self.depth == self.trace.len() {
             true => self.arrive(last),
@@ -398,6 +410,11 @@ impl<'a, X: Execution> Search<'a, X> {
         }
         self.run_starts.truncate(len);
         self.trace.truncate(len);
+        // The state after these events is still known.
+        if let Some(&end) = self.first_blocked.get(len + 1) {
+            self.blocked.truncate(end);
+            self.first_blocked.truncate(len + 1);
+        }
     }
 
     /// Which part of what is known to be run was run.

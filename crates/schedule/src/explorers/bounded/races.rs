@@ -12,15 +12,27 @@ use crate::trace::Blocks;
 pub(super) struct Races {
     /// The earlier events that conflict with it and that its thread does not know of.
     firsts: Vec<usize>,
+    /// What it touches.
+    own: Vec<Location>,
     /// How many events of each thread its thread knows of.
     known: Vec<u32>,
     /// Those that come before it if the events from some state on that depend on the one after that state are left out.
     leading: Vec<u32>,
+    /// What each thread waited for in the last state in which it was blocked and looked at.
+    pending: Vec<Pending>,
+}
+
+/// What a thread that is blocked waits for.
+#[derive(Debug, Default)]
+struct Pending {
+    /// The number of the state.
+    state: usize,
+    touches: Vec<(Location, Mode)>,
 }
 
 /// The second event of a race: a step that a thread has made or would make next.
-#[derive(Clone, Copy)]
-struct Second {
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Second {
     thread: ThreadId,
     /// The last events that the thread knows of without it.
     previous: Option<usize>,
@@ -46,12 +58,13 @@ impl<X: Execution> Search<'_, X> {
                 let Some(it) = self.trace.accesses(event).nth(access) else {
                     continue;
                 };
-                let (location, mode) = (it.location, it.mode);
+                let touch = (it.location, it.mode);
                 let blocks = self.trace.blocks_before(event, access);
-                self.find_firsts(second.thread, location, mode, blocks);
+                self.find_firsts(second.thread, touch, event, blocks);
             }
             self.request(second);
         }
+        self.request_for_blocked(begin, visitor)?;
         let mut ended_early = false;
         for index in 0..self.execution.threads().len() {
             let thread = self.execution.threads()[index];
@@ -75,7 +88,8 @@ impl<X: Execution> Search<'_, X> {
             for access in 0..self.step.accesses.len() {
                 let it = self.step.accesses[access];
                 let blocks = self.trace.blocks_before_next(it.location, it.mode);
-                self.find_firsts(thread, it.location, it.mode, blocks);
+                let touch = (it.location, it.mode);
+                self.find_firsts(thread, touch, self.trace.len(), blocks);
             }
             self.request(second);
         }
@@ -83,6 +97,90 @@ impl<X: Execution> Search<'_, X> {
             self.request_everything();
         }
         ControlFlow::Continue(())
+    }
+
+    /// Takes note of the threads that are blocked in the state after the trace.
+    pub(super) fn note_blocked(&mut self) {
+        debug_assert_eq!(self.first_blocked.len(), self.trace.len());
+        self.first_blocked.push(self.blocked.len());
+        for &thread in self.execution.threads() {
+            if self.execution.status(thread) == Status::Blocked {
+                self.blocked.push(Second {
+                    thread,
+                    previous: self.trace.last_of(thread),
+                    cause: self.trace.pending_cause(thread),
+                });
+            }
+        }
+    }
+
+    /// Requests threads for the races of steps at which threads were blocked in the new states, but for the last one.
+    ///
+    /// What a thread waits for changes only by an event that conflicts with it. So it is looked at when the thread gets blocked, and
+    /// after such an event.
+    fn request_for_blocked(
+        &mut self,
+        begin: usize,
+        visitor: &mut impl Visitor<X>,
+    ) -> ControlFlow<()> {
+        for pending in &mut self.races.pending {
+            // No state has this number.
+            pending.state = usize::MAX;
+        }
+        for state in begin + 1..self.trace.len() {
+            for index in self.first_blocked[state]..self.first_blocked[state + 1] {
+                let second = self.blocked[index];
+                if self.waits_as_before(second.thread, state) {
+                    continue;
+                }
+                visitor.pulse()?;
+                self.know(second);
+                self.cut.set_to_first(&self.trace, state);
+                let number = self.cut.count(second.thread);
+                self.execution.foresee(
+                    &self.trace,
+                    &self.cut,
+                    second.thread,
+                    number,
+                    &mut self.step,
+                );
+                let pending = &mut self.races.pending[second.thread.index()];
+                pending.touches.clear();
+                for access in 0..self.step.accesses.len() {
+                    let it = self.step.accesses[access];
+                    let pending = &mut self.races.pending[second.thread.index()];
+                    pending.touches.push((it.location, it.mode));
+                    let blocks = self.trace.blocks_at(it.location);
+                    self.find_firsts(second.thread, (it.location, it.mode), state, blocks);
+                }
+                self.request(second);
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Whether a thread that is blocked in a state waits for what it has waited for in the state before, and the event between them has
+    /// nothing to do with it.
+    fn waits_as_before(&mut self, thread: ThreadId, state: usize) -> bool {
+        let all = &mut self.races.pending;
+        if all.len() <= thread.index() {
+            all.resize_with(thread.index() + 1, || Pending {
+                state: usize::MAX,
+                touches: Vec::new(),
+            });
+        }
+        let pending = &mut all[thread.index()];
+        let was_blocked = pending.state.wrapping_add(1) == state;
+        pending.state = state;
+        let event = state - 1;
+        was_blocked
+            && self.trace.events()[event].thread() != thread
+            && !self.trace.accesses(event).any(|theirs| {
+                let mut mine = pending.touches.iter();
+                mine.any(|(location, mode)| {
+                    *location == theirs.location && mode.conflicts_with(theirs.mode)
+                })
+            })
     }
 
     /// A failure has ended the execution although threads could move. What they would have raced with is not known, so all of them are
@@ -100,8 +198,11 @@ impl<X: Execution> Search<'_, X> {
 
     /// Begins with a second event.
     fn know(&mut self, second: Second) {
-        let Races { firsts, known, .. } = &mut self.races;
+        let Races {
+            firsts, own, known, ..
+        } = &mut self.races;
         firsts.clear();
+        own.clear();
         known.clear();
         known.resize(self.trace.lanes(), 0);
         for event in [second.previous, second.cause].into_iter().flatten() {
@@ -109,17 +210,18 @@ impl<X: Execution> Search<'_, X> {
         }
     }
 
-    /// Collects the events of other threads that conflict with an access, up to those that its thread knows of.
+    /// Collects the events of other threads before a state that conflict with an access, up to those that its thread knows of.
     fn find_firsts(
         &mut self,
         thread: ThreadId,
-        location: Location,
-        mode: Mode,
+        (location, mode): (Location, Mode),
+        state: usize,
         mut blocks: Blocks,
     ) {
+        self.races.own.push(location);
         while let Some(members) = blocks.next_block(&self.trace) {
             let mut is_known = false;
-            for first in members {
+            for first in members.filter(|first| *first < state) {
                 let event = &self.trace.events()[first];
                 if event.number < self.races.known[event.thread().index()] {
                     // All blocks before this one come before the event.
@@ -195,8 +297,29 @@ impl<X: Execution> Search<'_, X> {
         }
         if is_first {
             self.request_thread(at, second.thread);
+            if self.may_be_made_possible(at, second.thread) {
+                for index in self.enabled_at(at) {
+                    self.request_thread(at, self.enabled[index]);
+                }
+            }
         }
         self.races.leading = leading;
+    }
+
+    /// Whether the thread of the second event is blocked in the state before an event, and waits there for something that the second
+    /// event does not touch. Then others than those that the second event conflicts with may make it possible.
+    fn may_be_made_possible(&mut self, at: usize, thread: ThreadId) -> bool {
+        let waiting = self.first_blocked[at]..self.first_blocked[at + 1];
+        if !self.blocked[waiting].iter().any(|it| it.thread == thread) {
+            return false;
+        }
+        self.cut.set_to_first(&self.trace, at);
+        let number = self.cut.count(thread);
+        self.execution
+            .foresee(&self.trace, &self.cut, thread, number, &mut self.step);
+        let own = &self.races.own;
+        let mut accesses = self.step.accesses.iter();
+        accesses.any(|access| !own.contains(&access.location))
     }
 
     /// Whether no thread but the one that is running can move in the state before an event within the bound.

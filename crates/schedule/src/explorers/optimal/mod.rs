@@ -17,7 +17,8 @@
 //!   ends race likewise. Why that is enough: let `p` be explored from `E`, and let `E.w.q` be an
 //!   execution with `w` independent of `p`, in which `p` would keep `q` from moving. All executions from `E.p` are covered, so one that has
 //!   `w` and lets `q` move as soon as it can; there, no event between `p` and `q` finds `q` able to move, and going back from `q`
-//!   ends at `p`.
+//!   ends at `p`. When `q` moves at last, it may touch nothing that `p` has touched: then going back is going back from what `q` waits for
+//!   without the last conflicting event (`Race::hidden_ways`).
 //! - **Readers.** Taking a lock for reading commutes with other such steps. When a writer is moved before
 //!   one reader, other readers that would then still hold the lock have to go too; see `Race::spare`.
 //! - **Alternatives** of one step exclude each other like the two orders of a race, and are treated as one.
@@ -311,6 +312,10 @@ impl<'a, X: Execution> Search<'a, X> {
             let accesses = self.trace.accesses(event).count();
             self.race.separated = None;
             self.found.clear();
+            let touches = self.trace.accesses(event);
+            self.race.own.clear();
+            let own = touches.map(|access| (access.location, access.mode));
+            self.race.own.extend(own);
             for access in 0..accesses {
                 self.race.second = Second::Event { event, access };
                 self.find_races_of(thread, visitor)?;
@@ -328,6 +333,10 @@ impl<'a, X: Execution> Search<'a, X> {
                     .foresee(&self.trace, &self.race.cut, thread, number, &mut step);
                 self.race.separated = None;
                 self.found.clear();
+                self.race.own.clear();
+                let own = step.accesses.iter();
+                let own = own.map(|access| (access.location, access.mode));
+                self.race.own.extend(own);
                 for access in &step.accesses {
                     self.race.second = Second::Waiting {
                         thread,
@@ -384,9 +393,22 @@ impl<'a, X: Execution> Search<'a, X> {
                 if self.race.separate(&self.trace, first, self.execution) {
                     self.found.push(first);
                 }
+                self.reverse_hidden(first);
             }
             if candidates == 0 || self.found.len() > before {
                 return ControlFlow::Continue(());
+            }
+        }
+    }
+
+    /// Reverses races with events before `first` that show only if `first` is left out.
+    fn reverse_hidden(&mut self, first: usize) {
+        let ways = self.race.hidden_ways(&self.trace, first, self.execution);
+        for (earliest, cut) in ways {
+            if self.race.is_to_be_reversed(&self.trace, earliest) {
+                self.race
+                    .take_way(&self.trace, (earliest, cut), self.execution);
+                self.keep_unless_covered(earliest);
             }
         }
     }

@@ -42,6 +42,10 @@ pub(super) struct Race {
     pub(super) last: Move,
     /// Other sequences that would do as well.
     ways: Vec<Cut>,
+    /// What the second event touches in the execution: where it was made, or waits.
+    pub(super) own: Vec<(Location, Mode)>,
+    /// Where the second event waits if only the first one is left out, and what for, if it does.
+    waits_at: Option<(Cut, Step)>,
     /// What all of that is for: the first event, and the move of the second one.
     pub(super) separated: Option<(usize, Move)>,
     /// The step for which [`MOST_TRIED`] has ended the search for ways to reverse a race, so that sequences may be missing.
@@ -70,6 +74,8 @@ impl Default for Race {
             step: Step::default(),
             last: Move::default(),
             ways: Vec::new(),
+            own: Vec::new(),
+            waits_at: None,
             separated: None,
             gave_up: None,
         }
@@ -148,6 +154,7 @@ impl Race {
     ) -> bool {
         self.ways.clear();
         self.separated = None;
+        self.waits_at = None;
         self.prefix(trace, first);
         // The second event is not among those: it comes after the first.
         self.cut.add_independent(trace, first);
@@ -158,6 +165,9 @@ impl Race {
             }
             if !self.spare(trace, first) {
                 self.separated = Some((first, self.last));
+                if (0..first).any(|event| self.is_hidden(trace, event)) {
+                    self.waits_at = Some((self.cut.clone(), self.step.clone()));
+                }
                 return self.make_way(trace, first, execution);
             }
         }
@@ -209,6 +219,82 @@ impl Race {
             }
         }
         self.take_other_way(trace, execution)
+    }
+
+    /// Whether an event keeps the second event from happening after the cut, but does not conflict with it in the execution: no race
+    /// leads there.
+    ///
+    /// A step that waits for `x == 1 || y == 1` is possible first if `y` is 1. After `y = 0; x = 1` it touches only `x`. Without `x = 1` it waits
+    /// for both, because of `y = 0`.
+    fn is_hidden(&self, trace: &Trace, event: usize) -> bool {
+        self.is_in_the_way(trace, event)
+            && !trace.accesses(event).any(|theirs| {
+                let mut own = self.own.iter();
+                own.any(|(at, mode)| *at == theirs.location && mode.conflicts_with(theirs.mode))
+            })
+    }
+
+    /// Ways to make the second event possible, if it waits without the first one because of events before that which are
+    /// [hidden](Self::is_hidden): each with the earliest event that is left out, which the second one conflicts with there. As in
+    /// [`make_way`](Self::make_way), one of the events that it waits because of has to go, and each of them is tried, those
+    /// before the first one too.
+    pub(super) fn hidden_ways(
+        &mut self,
+        trace: &Trace,
+        first: usize,
+        execution: &mut impl Execution,
+    ) -> Vec<(usize, Cut)> {
+        let mut ways: Vec<(usize, Cut)> = Vec::new();
+        let Some((cut, step)) = self.waits_at.take() else {
+            return ways;
+        };
+        // What was separated is to be separated again.
+        self.separated = None;
+        self.ways.clear();
+        let mut tried = HashSet::<Cut, RandomState>::default();
+        let mut blocked = VecDeque::from([(first, cut, step)]);
+        while let Some((earliest, cut, step)) = blocked.pop_front() {
+            for event in 0..trace.len() {
+                self.cut.clone_from(&cut);
+                self.step.clone_from(&step);
+                if !self.is_in_the_way(trace, event) {
+                    continue;
+                }
+                self.take_out(trace, event);
+                let earliest = earliest.min(event);
+                let is_part = ways
+                    .iter()
+                    .any(|(at, way)| *at == earliest && self.cut.is_part_of(way));
+                if is_part || !tried.insert(self.cut.clone()) {
+                    continue;
+                }
+                if tried.len() > MOST_TRIED {
+                    let thread = self.last.thread;
+                    self.gave_up = Some((thread, self.cut.count(thread)));
+                    return ways;
+                }
+                if !self.is_possible(trace, execution) {
+                    blocked.push_back((earliest, self.cut.clone(), self.step.clone()));
+                } else if earliest < first && conflict(trace, earliest, &self.step) {
+                    ways.push((earliest, self.cut.clone()));
+                }
+            }
+        }
+        ways
+    }
+
+    /// Takes a way that begins before an event.
+    pub(super) fn take_way(
+        &mut self,
+        trace: &Trace,
+        (first, cut): (usize, Cut),
+        execution: &mut impl Execution,
+    ) {
+        self.ways.clear();
+        self.separated = None;
+        self.prefix(trace, first);
+        self.cut = cut;
+        self.is_possible(trace, execution);
     }
 
     /// Takes out what is in the way from one end of the trace on until the second event is possible.
