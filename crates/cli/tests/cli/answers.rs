@@ -47,7 +47,7 @@ const CHECKS: [(&str, &[&str], &[&str]); 20] = [
     (
         RIGHT,
         &["--explore", "random", "--max-executions", "3"],
-        &["executions", "random"],
+        &["random", "executions"],
     ),
 ];
 
