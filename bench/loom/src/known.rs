@@ -12,7 +12,6 @@ use crate::{CrateResult, Options, Test};
 struct Kept {
     /// The most CPU seconds that a test had.
     cap: u32,
-    broken: Option<String>,
     tests: Vec<Test>,
 }
 
@@ -21,11 +20,10 @@ fn path(krate: &Crate, options: &Options) -> PathBuf {
     options.work.join("results").join(name)
 }
 
-/// Keeps what came of a crate.
+/// Keeps what came of a crate whose tests were run.
 pub(crate) fn keep(result: &CrateResult, options: &Options) -> Result<(), String> {
     let kept = Kept {
         cap: options.cap,
-        broken: result.broken.clone(),
         tests: result.tests.clone(),
     };
     let path = path(&result.krate, options);
@@ -42,6 +40,6 @@ pub(crate) fn recall(krate: &Crate, options: &Options) -> Option<CrateResult> {
     (kept.cap == options.cap).then(|| CrateResult {
         krate: krate.clone(),
         tests: kept.tests,
-        broken: kept.broken,
+        broken: None,
     })
 }

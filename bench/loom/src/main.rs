@@ -114,7 +114,10 @@ fn main() -> ExitCode {
         let is_wanted = options.only.is_empty() || options.only.contains(&krate.name);
         if is_wanted && !options.no_run {
             let result = run(krate.clone(), &options, &here.join("../.."));
-            if let Err(error) = known::keep(&result, &options) {
+            // What came of it earlier is not forgotten because it does not build now.
+            if result.broken.is_none()
+                && let Err(error) = known::keep(&result, &options)
+            {
                 eprintln!("{error}");
             }
             results.push(result);
@@ -123,10 +126,16 @@ fn main() -> ExitCode {
     let unexpected = summary(&results);
     if let Some(page) = &options.page {
         // Those that were run earlier, too.
-        let all: Vec<_> = crates
-            .iter()
-            .filter_map(|krate| known::recall(krate, &options))
-            .collect();
+        let is_broken = |result: &CrateResult| result.broken.is_some();
+        let mut broken: Vec<_> = results.into_iter().filter(is_broken).collect();
+        let mut all = Vec::new();
+        for krate in &crates {
+            let is_this = |result: &CrateResult| result.krate.name == krate.name;
+            match broken.iter().position(is_this) {
+                Some(index) => all.push(broken.swap_remove(index)),
+                None => all.extend(known::recall(krate, &options)),
+            }
+        }
         if let Err(error) = std::fs::write(page, page::text(&all, &options)) {
             eprintln!("{}: {error}", page.display());
             return ExitCode::from(2);

@@ -229,8 +229,8 @@ fn drop_in(krate: &Crate, work: &Path, repository: &Path) -> Result<PathBuf, Str
     let lines = manifest.lines().map(|line| match line {
         "version = \"0.7.2\"" => format!("version = \"{version}\""),
         "edition.workspace = true" => "edition = \"2024\"".into(),
-        "raddle = { path = \"../raddle\" }" => {
-            format!("raddle = {{ path = \"{}\" }}", raddle.display())
+        line if line.starts_with("raddle = ") => {
+            line.replace("../raddle", &raddle.display().to_string())
         }
         line if line.ends_with(".workspace = true") => String::new(),
         line => line.into(),
