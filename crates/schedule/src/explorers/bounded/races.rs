@@ -271,6 +271,11 @@ impl<X: Execution> Search<'_, X> {
         if self.was_cut && self.is_out_of_bounds(at) {
             return;
         }
+        let mut enabled = self.enabled_at(at).map(|index| self.enabled[index]);
+        if enabled.all(|thread| self.is_known(at, thread)) {
+            // Nothing is left to request.
+            return;
+        }
         let mut leading = std::mem::take(&mut self.races.leading);
         leading.clone_from(&self.races.known);
         for &first in firsts.iter().rev().take_while(|&&first| first > at) {
