@@ -166,7 +166,7 @@ fn beside_loom(text: &mut String, results: &[CrateResult]) {
     }
     let _ = write!(
         text,
-        "\nThose of them that take one of the two more than {WORTH_A_ROW} s:\n\n\
+        "\nThe tests that take one of the two more than {WORTH_A_ROW} s:\n\n\
          | test | loom: executions | CPU | memory | Raddle: executions | CPU | memory |\n\
          |---|--:|--:|--:|--:|--:|--:|\n",
     );
