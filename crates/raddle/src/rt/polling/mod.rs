@@ -21,7 +21,8 @@
 //! The local state of real code cannot be observed. It is inferred: a [scout](scout) runs the thread alone, for up to `spin_limit`
 //! iterations, and finds the smallest `a + p` after which the operations, locations, values and the thread's [stack](stack) repeat; or that the loop
 //! ends by itself, and after how many iterations. That number is the *allowance* of the site. It is 0 until a scout says otherwise, and if one does, the
-//! exploration begins again.
+//! exploration begins again. Sites at one place in the source have the highest allowance of them: a higher one only suspends later. A stack that repeats only
+//! after more than [`LONGEST_ON_STACK`](scout::LONGEST_ON_STACK) iterations is not compared.
 //!
 //! What is inferred can be wrong: a loop can count on the heap and act on the count later, or give up after more iterations
 //! than a scout makes. So each site at which a thread was suspended is an *assumption* of the verdict ([`Assumed::SuspendedLoop`]), and an

@@ -10,7 +10,7 @@ use crate::rt::operation::{Operation, Reason};
 use crate::rt::program::Program;
 
 /// After how many iterations a stack has to repeat for its contents to count as local state.
-const LONGEST_ON_STACK: usize = 64;
+pub(super) const LONGEST_ON_STACK: usize = 64;
 
 /// A thread was suspended at a site of which too little is known.
 #[derive(Clone, Copy, Debug)]
