@@ -85,6 +85,7 @@ impl State {
     fn log(&mut self, id: ThreadId, outcome: Outcome, own: usize, step: &Step) {
         let thread = &mut self.threads[id.index()];
         let announced = thread.announced[thread.steps as usize];
+        let is_in_loop = thread.is_polling_before(thread.steps);
         if thread.polling.has_begun() {
             let own = &step.accesses[..own];
             thread
@@ -101,6 +102,8 @@ impl State {
             first_access: self.accesses.len(),
         });
         self.accesses.extend_from_slice(&step.accesses);
+        let past = &mut self.threads[id.index()].past;
+        self.pasts.step(past, outcome.choice, &step.accesses);
         // If no step was idle, and this one is not, nobody asks what it changes.
         if step.last_resort || self.idle > 0 {
             let changes = |access: &Access| progresses(self.objects.kind(access.location), access);
@@ -112,6 +115,9 @@ impl State {
         }
         for access in &step.accesses {
             self.objects.set(access.location, access.after);
+            if access.before != access.after {
+                self.objects.changed(access, is_in_loop);
+            }
         }
     }
 
@@ -224,7 +230,9 @@ impl State {
     fn wake(&mut self, sleeper: ThreadId, by: ThreadId, step: &mut Step) {
         self.sleepers.retain(|&(_, thread)| thread != sleeper);
         let number = self.thread(by).steps - 1;
+        let past = self.thread(by).past;
         let thread = self.thread_mut(sleeper);
+        thread.past.comes_after(past);
         thread.asleep = false;
         if let Some(next) = thread.announced.last_mut() {
             next.woken_by = Some((by, number));

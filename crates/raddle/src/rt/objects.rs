@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use raddle_schedule::Location;
+use raddle_schedule::{Access, Location, Mode};
 
 /// How many bits of an [`Id`] are the number; the others are the execution that it belongs to.
 const NUMBER_BITS: u32 = 24;
@@ -126,6 +126,8 @@ struct Entry {
     value: u64,
     kind: Kind,
     number: u32,
+    /// Whether the thread that changed it last did so in a loop in which it polls.
+    in_loop: bool,
 }
 
 /// The locations of a channel.
@@ -170,6 +172,7 @@ impl Objects {
             value,
             kind,
             number: *count,
+            in_loop: false,
         });
         Location(u32::try_from(self.entries.len() - 1).expect("too many locations"))
     }
@@ -190,6 +193,16 @@ impl Objects {
 
     pub(crate) fn set(&mut self, at: Location, value: u64) {
         self.entries[at.index()].value = value;
+    }
+
+    /// A thread has changed a value, in a loop in which it polls or not. Of changes that commute, none is the last.
+    pub(super) fn changed(&mut self, access: &Access, in_loop: bool) {
+        let entry = &mut self.entries[access.location.index()];
+        entry.in_loop = in_loop && (entry.in_loop || access.mode != Mode::Shared);
+    }
+
+    pub(super) fn was_changed_in_loop(&self, at: Location) -> bool {
+        self.entries[at.index()].in_loop
     }
 
     pub(crate) fn kind(&self, at: Location) -> Kind {

@@ -15,7 +15,7 @@ use super::nested::Nested;
 use super::objects::{Channel, Id, Kind, Known, Objects};
 use super::operation::Operation;
 use super::panics::Panic;
-use super::polling::{Sites, Watch};
+use super::polling::{Pasts, Sites, Watch};
 use super::quarantine::Quarantine;
 use super::statics::{self, Copies};
 use super::thread::{Announced, Body, Names, Thread};
@@ -76,6 +76,7 @@ pub(crate) struct State {
     pub(crate) views: Views,
     pub(super) barriers: Barriers,
     pub(crate) sites: Sites,
+    pub(super) pasts: Pasts,
     /// What the code under test has freed in this execution.
     pub(super) quarantine: Rc<Quarantine>,
 
@@ -161,6 +162,7 @@ impl State {
             views: Views::default(),
             barriers: Barriers::default(),
             sites: Sites::default(),
+            pasts: Pasts::default(),
             quarantine: Rc::default(),
             deeds: Deeds::new(MANY),
             made_again: Step::default(),
@@ -206,6 +208,7 @@ impl State {
         self.views = Views::default();
         self.barriers.begin();
         self.sites.begin();
+        self.pasts.begin();
         self.prepare(ThreadId::MAIN);
         self.start(ThreadId::MAIN, self.origin, None);
     }
@@ -244,6 +247,10 @@ impl State {
     pub(super) fn start(&mut self, id: ThreadId, place: Place, by: Option<(ThreadId, u32)>) {
         self.started.push(id);
         self.clocks.start(id, by.map(|by| by.0));
+        if let Some((parent, _)) = by {
+            let past = self.thread(parent).past;
+            self.thread_mut(id).past.comes_after(past);
+        }
         let thread = self.thread_mut(id);
         thread.started = true;
         thread.announce(Operation::Begin, place);

@@ -10,7 +10,7 @@ use super::Place;
 use super::counts::Counted;
 use super::fiber::Suspender;
 use super::operation::Operation;
-use super::polling::{Polling, Suspended, Watch};
+use super::polling::{Past, Polling, Suspended, Watch};
 
 /// An operation that a thread made or is about to make.
 #[derive(Clone, Copy, Debug)]
@@ -43,6 +43,8 @@ pub(crate) struct Thread {
     pub(crate) result: u64,
     /// Where and how it polls.
     pub(crate) polling: Polling,
+    /// What its local state depends on.
+    pub(crate) past: Past,
     pub(crate) children: u32,
     /// Its end, as a location.
     pub(crate) end: Option<Location>,
@@ -97,6 +99,7 @@ impl Thread {
         self.steps = 0;
         self.result = 0;
         self.polling.reset();
+        self.past = Past::default();
         self.children = 0;
         self.end = None;
         self.token = None;
@@ -140,6 +143,13 @@ impl Thread {
             suspended,
             woken_by: None,
         });
+    }
+
+    /// Whether its operation with this number belongs to a loop in which it polls.
+    pub(crate) fn is_polling_before(&self, step: u32) -> bool {
+        let (earlier, rest) = self.announced.split_at(step as usize);
+        rest.first()
+            .is_some_and(|next| self.polling.polls_at(earlier, next.place))
     }
 
     /// What an operation before which it is suspended waits for a change of.

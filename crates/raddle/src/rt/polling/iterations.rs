@@ -14,12 +14,13 @@ use crate::rt::thread::Announced;
 #[derive(Debug, Default)]
 pub(super) struct Iterations {
     sequence: Vec<Iteration>,
-    /// How many iterations in a row have changed something, undisturbed.
+    /// How many iterations have changed something since the thread was last disturbed.
     effects: u32,
     /// The one under way.
     current: Current,
     /// The shape of the last one.
     shape: Option<(usize, u64)>,
+    has_just_begun: bool,
 }
 
 /// An iteration that is over.
@@ -69,8 +70,8 @@ impl Iterations {
         self.current.torn |= torn;
     }
 
-    /// The thread arrives at a site.
-    pub(super) fn arrive(&mut self, site: usize, stack: u64, memory: &mut Memory) {
+    /// The thread arrives at a site. Returns whether the iteration has changed something.
+    pub(super) fn arrive(&mut self, site: usize, stack: u64, memory: &mut Memory) -> bool {
         let current = std::mem::take(&mut self.current);
         let shape = (site, current.shape);
         let repeats = self.shape.replace(shape) == Some(shape);
@@ -91,11 +92,13 @@ impl Iterations {
         self.effects = match (effect, goes_on) {
             (true, true) => self.effects + 1,
             (true, false) => 1,
-            (false, _) => 0,
+            (false, true) => self.effects,
+            (false, false) => 0,
         };
-        if goes_on && !effect {
+        self.has_just_begun = !goes_on || effect;
+        if !self.has_just_begun {
             self.sequence.push(iteration);
-            return;
+            return false;
         }
         self.sequence.clear();
         self.sequence.push(begins);
@@ -108,9 +111,15 @@ impl Iterations {
         } else {
             memory.begin_after_iteration();
         }
+        effect
     }
 
-    /// How many iterations in a row have changed something, undisturbed.
+    /// Whether the last arrival has begun a new sequence.
+    pub(super) fn have_just_begun(&self) -> bool {
+        self.has_just_begun
+    }
+
+    /// How many iterations have changed something since the thread was last disturbed.
     pub(super) fn effects(&self) -> u32 {
         self.effects
     }
@@ -242,7 +251,7 @@ impl Hasher for Mixer {
     }
 }
 
-fn mix(hash: u64, value: u64) -> u64 {
+pub(super) fn mix(hash: u64, value: u64) -> u64 {
     let mixed = (hash.rotate_left(23) ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     mixed ^ (mixed >> 29)
 }

@@ -20,7 +20,9 @@
 //!
 //! The local state of real code cannot be observed. It is inferred: a [scout](scout) runs the thread alone, for up to `spin_limit`
 //! iterations, and finds the smallest `a + p` after which the operations, locations, values and the thread's [stack](stack) repeat; or that the loop
-//! ends by itself, and after how many iterations. That number is the *allowance* of the site. It is 0 until a scout says otherwise, and if one does, the
+//! ends by itself, and after how many iterations. One site may be reached in many local states: the function that polls is called for this and for that.
+//! What a scout finds holds for one of them, which depends on the thread's causal [past](past) alone; so each suspension with another past sends another scout.
+//! The largest number that was found is the *allowance* of the site. It is 0 until a scout says otherwise, and if one does, the
 //! exploration begins again. Sites at one place in the source have the highest allowance of them: a higher one only suspends later. A stack that repeats only
 //! after more than [`LONGEST_ON_STACK`](scout::LONGEST_ON_STACK) iterations is not compared.
 //!
@@ -32,8 +34,9 @@
 //!
 //! - **An iteration of one operation** ([`Site::single`]) that would find the same value again is left out already after the first arrival:
 //!   the thread is suspended before it makes the second one. `k` threads that wait for one flag have 2^k executions.
-//! - **An iteration that changes something** can be observed, and Lemma 1 does not apply: it begins the sequence anew. A loop that does so in every
-//!   iteration is suspended after [`EFFECTS`] more of them all the same, since without a bound the exploration would not end.
+//! - **An iteration that changes something** can be observed, and Lemma 1 does not apply: it begins the sequence anew. A loop that does so again
+//!   and again is suspended after [`EFFECTS`] more of them all the same, since without a bound the exploration would not end.
+//!   Two such loops may disturb each other for ever: after [`BUSY`] iterations in which it was disturbed by other loops only, a thread continues as a last resort.
 //!
 //! # Locks
 //!
@@ -49,6 +52,7 @@
 //! small, and the exploration begins again. If nothing changes for `spin_limit` steps, the execution is a live-lock.
 
 mod iterations;
+mod past;
 mod scout;
 mod sites;
 mod stack;
@@ -65,6 +69,7 @@ use super::operation::{Left, Operation, channel, mx, rw};
 use super::state::{Phase, State};
 use super::thread::Announced;
 use iterations::{Digest, Iterations};
+pub(crate) use past::{Past, Pasts};
 pub(crate) use sites::Sites;
 pub(crate) use stack::{poll_at, scrub};
 use watch::Memory;
@@ -77,8 +82,11 @@ const MOST_DELAYS: u32 = 1 << 16;
 /// How many operations back a loop is recognised by its places.
 const LONGEST_LOOP: usize = 256;
 
-/// How many more undisturbed iterations a loop is granted that changes something in each of them.
+/// How many more undisturbed iterations a loop is granted that changes something in them.
 const EFFECTS: u32 = 2;
+
+/// How many iterations that change something a thread makes while it is disturbed by others that poll only.
+const BUSY: u32 = 4;
 
 /// What is known of how a thread polls in this execution.
 #[derive(Debug, Default)]
@@ -87,12 +95,16 @@ pub(crate) struct Polling {
     has_begun: bool,
     iterations: Iterations,
     memory: Memory,
+    /// What the local state depended on when the sequence of undisturbed iterations began. The thread was alone since.
+    sequence_past: Past,
     /// The locations that suspended operations wait for a change of.
     watches: Vec<Watch>,
     /// The thread is to be suspended before its next operation.
     suspend: Option<Suspend>,
     /// Whether the thread has arrived at a site and made no operation since.
     has_just_arrived: bool,
+    /// How many iterations have changed something since the thread found a change that was not made in a loop.
+    busy: u32,
     /// How many operations it had announced at its last arrival, and how often it has arrived there since.
     arrived_at: usize,
     delays: u32,
@@ -131,6 +143,7 @@ impl Polling {
         }
         self.suspend = None;
         self.has_just_arrived = false;
+        self.busy = 0;
         self.arrived_at = usize::MAX;
         self.delays = 0;
         self.resorted = false;
@@ -204,7 +217,7 @@ impl Polling {
     }
 
     /// Whether the thread has been at a place before its last arrival: it is in a loop around the site.
-    fn polls_at(&self, announced: &[Announced], place: Place) -> bool {
+    pub(super) fn polls_at(&self, announced: &[Announced], place: Place) -> bool {
         self.has_begun
             && announced[..self.arrived_at.min(announced.len())]
                 .iter()
@@ -239,6 +252,9 @@ impl Polling {
             digest.touches(objects.kind(access.location), access);
             let change = self.memory.touch(objects.kind(access.location), access);
             disturbed |= change.is_some();
+            if change.is_some() && !objects.was_changed_in_loop(access.location) {
+                self.busy = 0;
+            }
             torn |= change == Some(watch::Change::WithinIteration);
             if let Some(Suspend::Sequence { first, .. }) = self.suspend {
                 // It gives back a lock before it is suspended.
@@ -320,23 +336,31 @@ impl State {
         let polling = &mut thread.polling;
         polling.has_begun = true;
         polling.has_just_arrived = true;
-        polling
+        let has_effect = polling
             .iterations
             .arrive(number, stack, &mut polling.memory);
-        let count = polling.iterations.count(number);
+        polling.busy += u32::from(has_effect);
+        if polling.iterations.have_just_begun() {
+            polling.sequence_past = thread.past;
+        }
         if let Some(scout) = &mut self.sites.scout
             && scout.follows(current)
         {
             scout.comes_to(number, &polling.iterations, self.settings.spin_limit);
             return;
         }
+        if has_effect && polling.busy > BUSY {
+            polling.suspend = Some(Suspend::Sequence {
+                first: self::number(polling.watches.len()),
+                count: polling.busy,
+            });
+            self.assume(Assumed::SuspendedLoop.at(place));
+            return;
+        }
         let site = self.sites.site(number);
         let effects = polling.iterations.effects();
-        let count = if effects > 0 {
-            effects.saturating_sub(EFFECTS)
-        } else {
-            count
-        };
+        let pure = polling.iterations.count(number);
+        let count = pure.max(effects.saturating_sub(EFFECTS));
         if effects == 0 && count == 0 {
             if site.single == Some(true)
                 && site.allowance == 0
@@ -344,6 +368,9 @@ impl State {
             {
                 self.assume(Assumed::SuspendedLoop.at(place));
                 self.thread_mut(current).polling.suspend = Some(Suspend::Single(last));
+                if !last.watch.sees(self.objects.value(last.watch.location)) {
+                    self.want_scout(number, place);
+                }
             }
             return;
         }
@@ -354,15 +381,27 @@ impl State {
         let ignores_alike = polling.woken_by_alike;
         polling.memory.watch(&mut polling.watches, ignores_alike);
         let sees = |watch: &Watch| watch.sees(self.objects.value(watch.location));
-        if self.settings.replayed == 0 && !polling.watches[first..].iter().any(sees) {
-            // Alone it would find what it has found before.
-            self.sites.want(current, number, self.made.len());
-        }
+        // Alone it would find what it has found before.
+        let is_alone = !polling.watches[first..].iter().any(sees);
         polling.suspend = Some(Suspend::Sequence {
             first: self::number(first),
             count,
         });
         self.assume(Assumed::SuspendedLoop.at(place));
+        if is_alone {
+            self.want_scout(number, place);
+        }
+    }
+
+    /// The current thread is suspended at a site: a scout is to find out what it would do.
+    fn want_scout(&mut self, site: usize, place: Place) {
+        if self.settings.replayed > 0 {
+            return;
+        }
+        let past = self.thread(self.current).polling.sequence_past;
+        if self.sites.want(self.current, site, past, self.made.len()) {
+            self.assume(Assumed::Scouts.at(place));
+        }
     }
 
     /// Up to where the stack of the current thread is to be compared when it polls, or 0. Only an arrival needs a fingerprint, not

@@ -12,6 +12,9 @@ use crate::rt::program::Program;
 /// After how many iterations a stack has to repeat for its contents to count as local state.
 pub(super) const LONGEST_ON_STACK: usize = 64;
 
+/// How many iterations a brief scout makes at least.
+const BRIEF: u32 = 16;
+
 /// A thread was suspended at a site of which too little is known.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wanted {
@@ -19,6 +22,8 @@ pub(super) struct Wanted {
     pub(super) site: usize,
     /// How many steps had been made.
     pub(super) steps: usize,
+    /// Whether the scout may come back as soon as the thread's stack repeats: another one has seen the site for long.
+    pub(super) brief: bool,
 }
 
 /// What is known of a thread that is followed.
@@ -32,8 +37,11 @@ pub(in crate::rt) struct Scout {
     count: u32,
     /// The highest count after which the thread has left the loop.
     left_after: u32,
+    /// Whether it has left the loop.
+    has_left: bool,
     /// Whether it has made so many iterations that it will make them for ever.
     is_over: bool,
+    brief: bool,
     /// What it does then.
     repeats: Option<Repetition>,
     single: bool,
@@ -47,7 +55,9 @@ impl Scout {
             is_there: false,
             count: 0,
             left_after: 0,
+            has_left: false,
             is_over: false,
+            brief: wanted.brief && cfg!(target_arch = "x86_64"),
             repeats: None,
             single: false,
         }
@@ -59,18 +69,22 @@ impl Scout {
 
     /// The thread arrives at a site.
     pub(super) fn comes_to(&mut self, site: usize, iterations: &Iterations, limit: u32) {
-        let count = iterations.count(self.site).max(iterations.effects());
+        let count = iterations.count(self.site);
         if count < self.count {
-            // It has done something else in between, and was disturbed.
+            // It has done something else in between: it was disturbed, or has changed something.
             self.leaves();
         }
         self.count = count;
-        if count >= limit || iterations.count(site) >= limit {
+        let longest = count.max(iterations.count(site)).max(iterations.effects());
+        let is_long = longest >= limit;
+        let repeats = || Repetition::with_stack(iterations.since(self.site));
+        let is_enough = self.brief && count >= BRIEF && count.is_power_of_two();
+        if is_long || is_enough && repeats().is_some() {
             self.is_over = true;
             let iterations = iterations.since(self.site);
             // If the stack does not repeat, or only after very many iterations, what it contains does not matter (the address of a buffer
             // that grows, say), or the loop counts without end.
-            self.repeats = Repetition::with_stack(iterations)
+            self.repeats = repeats()
                 .filter(|found| found.transient + found.period <= LONGEST_ON_STACK)
                 .or_else(|| Repetition::of(iterations));
             self.single = self
@@ -81,6 +95,7 @@ impl Scout {
 
     /// The thread does something else than to poll.
     fn leaves(&mut self) {
+        self.has_left = true;
         self.left_after = self.left_after.max(self.count);
     }
 
@@ -95,7 +110,7 @@ impl Scout {
     }
 
     pub(super) fn is_single(&self) -> bool {
-        self.single && self.left_after == 0
+        self.single && !self.has_left
     }
 }
 
@@ -151,7 +166,7 @@ impl Program {
         if let Some(scout) = &mut state.sites.scout {
             scout.is_there = true;
             let iterations = &state.threads[thread.index()].polling.iterations;
-            scout.count = iterations.count(scout.site).max(iterations.effects());
+            scout.count = iterations.count(scout.site);
         }
     }
 

@@ -1,15 +1,16 @@
 //! The sites at which threads poll, and what is known of them from earlier executions.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use raddle_schedule::ThreadId;
 
+use super::past::Past;
 use super::scout::{Scout, Wanted};
 use crate::rt::Place;
 use crate::rt::counts::{Site as Spot, site as spot};
 
-/// How often scouts may come back from a site with nothing new before it counts as known.
-const MOST_SCOUTS: u32 = 16;
+/// How many scouts are sent from a site. It has been suspended in as many local states then.
+const MOST_SCOUTS: u32 = 1 << 16;
 
 /// What is known of a site.
 #[derive(Clone, Copy, Debug)]
@@ -19,9 +20,7 @@ pub(super) struct Site {
     pub(super) allowance: u32,
     /// Whether an iteration is a single operation, if that is known.
     pub(super) single: Option<bool>,
-    /// Whether no more scouts are sent.
-    is_known: bool,
-    /// How many came back with nothing new.
+    /// How many scouts were sent.
     scouts: u32,
 }
 
@@ -36,6 +35,8 @@ impl Site {
 pub(crate) struct Sites {
     numbers: HashMap<(ThreadId, Spot, Option<Spot>), usize>,
     sites: Vec<Site>,
+    /// Where scouts were sent from: the site, and what the local state of the thread depends on.
+    scouted: HashSet<(usize, Past)>,
     /// Sites of this execution from which a scout is to be sent.
     wanted: Vec<Wanted>,
     pub(in crate::rt) scout: Option<Scout>,
@@ -69,7 +70,6 @@ impl Sites {
                 place,
                 allowance,
                 single: None,
-                is_known: false,
                 scouts: 0,
             });
         }
@@ -88,16 +88,26 @@ impl Sites {
         &self.sites[number]
     }
 
-    /// A scout is to be sent from a site, after so many steps, unless enough is known of it.
-    pub(super) fn want(&mut self, thread: ThreadId, site: usize, steps: usize) {
-        let is_wanted = || self.wanted.iter().any(|wanted| wanted.site == site);
-        if !self.sites[site].is_known && !is_wanted() {
-            self.wanted.push(Wanted {
-                thread,
-                site,
-                steps,
-            });
+    /// A thread with this past is suspended at a site, after so many steps: a scout is to be sent, unless one was. Returns whether there were too many.
+    #[must_use]
+    pub(super) fn want(&mut self, thread: ThreadId, site: usize, past: Past, steps: usize) -> bool {
+        if self.scouted.contains(&(site, past)) {
+            return false;
         }
+        let scouts = &mut self.sites[site].scouts;
+        if *scouts >= MOST_SCOUTS {
+            return true;
+        }
+        let brief = *scouts > 0;
+        *scouts += 1;
+        self.scouted.insert((site, past));
+        self.wanted.push(Wanted {
+            thread,
+            site,
+            steps,
+            brief,
+        });
+        false
     }
 
     pub(super) fn take_wanted(&mut self) -> Vec<Wanted> {
@@ -129,8 +139,6 @@ impl Sites {
         let site = &mut self.sites[scout.site];
         let single = scout.is_single() && site.single != Some(false);
         is_new |= site.single.replace(single).unwrap_or(false) != single;
-        site.scouts += u32::from(!is_new);
-        site.is_known |= site.scouts >= MOST_SCOUTS;
         is_new
     }
 }
