@@ -154,6 +154,8 @@ kinds! {
     Timeouts Model "timeouts" "a wait that can time out never did";
     /// A thread that can be woken without reason was not, or not as often as it can.
     SpuriousWakeups Model "spurious-wakeups" "spurious wake-ups beyond the limit were not run";
+    /// A reader never had to wait for a writer that waits itself, though a thread waits while it reads.
+    WaitingWriters Model "waiting-writers" "a reader was never kept out by a waiting writer, though a thread waits for something while it reads";
     /// A weak compare-exchange never failed without reason.
     WeakFailures Model "weak-failures" "spurious failures of a weak compare-exchange were not run";
     /// Memory that was freed was not given out again within an execution.

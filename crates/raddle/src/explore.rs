@@ -286,7 +286,10 @@ impl<'a> Run<'a> {
     /// Runs one schedule.
     fn again(&mut self, schedule: Vec<Move>) -> Explored {
         self.program.replays(schedule.len());
+        // One execution comes to its end, also when the time is over: otherwise a failure would seem to come and go.
+        let deadline = self.deadline.take();
         let explored = self.within(Limits::NONE, 1, &Replay { schedule });
+        self.deadline = deadline;
         self.program.replays(0);
         explored
     }

@@ -138,6 +138,14 @@ impl Options {
                 }
             };
         }
+        if self.max_executions == Some(0) {
+            return Err(
+                "no execution is allowed (max_executions is 0), so nothing would be checked".into(),
+            );
+        }
+        if self.spin_limit == 0 {
+            return Err("loops may make no iteration (spin_limit is 0), so each of them would be a live-lock".into());
+        }
         Ok(self)
     }
 

@@ -8,7 +8,7 @@
 
 use std::sync::atomic::Ordering;
 
-use raddle_schedule::{Access, Location, ThreadId};
+use raddle_schedule::{Access, Location, Mode, ThreadId};
 
 use super::Place;
 use super::operation::{Operation, channel};
@@ -348,6 +348,12 @@ impl Clocks {
             }
             Operation::OnceFinish { once, .. } => self.release(id, once),
             Operation::Send { .. } if result == channel::OK => {
+                // Who received the message whose room this one takes has made it.
+                let is_room =
+                    |access: &&Access| access.mode == Mode::Read && access.before == channel::TAKEN;
+                for room in accesses.iter().filter(is_room) {
+                    self.acquire(id, room.location);
+                }
                 if let Some(message) = accesses
                     .iter()
                     .rfind(|access| access.after == channel::SENT)
@@ -377,6 +383,14 @@ impl Clocks {
         self.threads[id.index()]
             .now
             .join(&self.locations[lock.index()].readers);
+    }
+
+    /// A thread finds that its reference to something counted is the only one, and knows what those knew that are gone.
+    pub(crate) fn only_reference(&mut self, id: ThreadId, count: u32) {
+        self.thread(id);
+        if let (true, Some(gone)) = (self.active, self.counts.get(count as usize)) {
+            self.threads[id.index()].now.join(gone);
+        }
     }
 
     /// A reference to something counted goes away; the last one knows what all others knew.

@@ -150,6 +150,14 @@ impl State {
         }
     }
 
+    /// The current thread finds that its reference is the only one.
+    pub(crate) fn finds_only_reference(&mut self, counted: Counted) {
+        if self.entry(counted).is_some() {
+            let current = self.current;
+            self.clocks.only_reference(current, counted.index);
+        }
+    }
+
     pub(crate) fn remember_raw(&mut self, address: usize, counted: Counted) {
         self.counts.raw.insert(address, counted);
     }

@@ -114,6 +114,7 @@ impl State {
             }
         }
         for access in &step.accesses {
+            self.note_address(access, announced.place);
             self.objects.set(access.location, access.after);
             if access.before != access.after {
                 self.objects.changed(access, is_in_loop);

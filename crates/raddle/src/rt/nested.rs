@@ -5,11 +5,13 @@
 //! more waits for the writer, which waits for the thread. Whether that could have happened can be told afterwards: some writer came
 //! later, and nothing that it did before has to come after the second read, so it could have been waiting by then.
 
+use raddle_outcome::Kind as Assumed;
 use raddle_schedule::{Location, Move, Step, ThreadId, Trace};
 
 use super::Place;
 use super::failure::{Failure, FailureKind, Remark};
-use super::operation::Operation;
+use super::objects::Kind;
+use super::operation::{Operation, rw};
 use super::state::State;
 
 /// A lock was taken for reading by a thread that had it already.
@@ -23,6 +25,20 @@ pub(super) struct Nested {
 }
 
 impl State {
+    /// The current thread waits, for a lock or for something else. If it reads something, and waits for a reader that a waiting writer
+    /// keeps out, they wait for ever; that is not explored.
+    pub(super) fn notice_waiting_while_reading(&mut self, lock: Option<Location>, place: Place) {
+        let held = &self.thread(self.current).held;
+        let reads = held.iter().any(|&(held, _)| {
+            Some(held) != lock
+                && self.objects.kind(held) == Kind::RwLock
+                && self.objects.value(held) & rw::READERS > 0
+        });
+        if reads {
+            self.assume(Assumed::WaitingWriters.at(place));
+        }
+    }
+
     /// A reader that may wait for itself, because of a writer.
     pub(super) fn nested_reader(&self) -> Option<Failure> {
         if self.nested.is_empty() {

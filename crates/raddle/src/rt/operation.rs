@@ -308,6 +308,26 @@ pub(crate) mod rw {
 }
 
 impl Operation {
+    /// Whether it may have to wait for other threads.
+    pub(crate) fn may_wait(&self) -> bool {
+        match self {
+            Self::Join { .. }
+            | Self::JoinAll { .. }
+            | Self::Lock { .. }
+            | Self::ReadLock { .. }
+            | Self::WriteLock { .. }
+            | Self::Wait { .. }
+            | Self::Arrive { .. }
+            | Self::Pass { .. }
+            | Self::Park { .. }
+            | Self::OnceBegin { .. }
+            | Self::OnceWait { .. }
+            | Self::Taken { .. } => true,
+            Self::Send { blocking, .. } | Self::Receive { blocking, .. } => *blocking,
+            _ => false,
+        }
+    }
+
     /// What it does, for a comparison between two executions and for messages.
     pub(crate) fn verb(&self) -> &'static str {
         match self {

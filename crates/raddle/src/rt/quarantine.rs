@@ -5,17 +5,19 @@
 //! same moves would not give the same steps, and a correct program would fail as one that is not determined. With a quarantine, two allocations of one
 //! execution never have the same address.
 //!
-//! That leaves out executions: those in which an address is back. A compare-exchange shows where that could matter: it
-//! can only if the value that it expects, or the one that it finds, points to something that was freed. Then the check rests on an
-//! assumption ([`Kind::ReusedMemory`]). What the program compares by itself is not seen.
+//! That leaves out executions: those in which an address is back. That can matter only to who compares an address of something that was freed with
+//! another one. Where a compare-exchange does, or where an atomic holds an address and has held one that was freed, the check rests on an
+//! assumption ([`Kind::ReusedMemory`]). Addresses that are kept elsewhere, behind a lock, say, are not seen.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use raddle_outcome::Kind;
+use raddle_schedule::{Access, Location};
 
 use super::deeds::LEAST_ADDRESS;
+use super::objects::Kind as ObjectKind;
 use super::state::State;
 use super::{Place, fiber};
 
@@ -186,7 +188,42 @@ impl Drop for Quarantine {
     }
 }
 
+/// How many addresses are remembered of each atomic.
+const MOST_EARLIER: usize = 8;
+
+/// The addresses that atomics have held before those that they hold.
+#[derive(Debug, Default)]
+pub(super) struct Earlier(HashMap<Location, Vec<u64>>);
+
+impl Earlier {
+    pub(super) fn begin(&mut self) {
+        self.0.clear();
+    }
+}
+
 impl State {
+    /// A step touches a location. If that is an atomic which has held an address of something that was freed, and holds another one, they might
+    /// be the same if that memory had been allocated again; and then whoever knows the first would take the one for the other.
+    pub(super) fn note_address(&mut self, access: &Access, place: Place) {
+        if access.before < LEAST_ADDRESS || self.objects.kind(access.location) != ObjectKind::Atomic
+        {
+            return;
+        }
+        if let Some(earlier) = self.earlier.0.get(&access.location) {
+            let is_back = |&old: &u64| old != access.before && self.quarantine.has(old);
+            if earlier.iter().any(is_back) {
+                self.assume(Kind::ReusedMemory.at(place));
+            }
+        }
+        if access.after != access.before {
+            let earlier = self.earlier.0.entry(access.location).or_default();
+            if earlier.len() == MOST_EARLIER {
+                earlier.remove(0);
+            }
+            earlier.push(access.before);
+        }
+    }
+
     /// A compare-exchange has expected one value and found another. If both are addresses, of which one was freed, they might
     /// be the same if that memory had been allocated again.
     pub(super) fn compare_addresses(&mut self, expected: u64, found: u64, place: Place) {

@@ -16,7 +16,7 @@ use super::objects::{Channel, Id, Kind, Known, Objects};
 use super::operation::Operation;
 use super::panics::Panic;
 use super::polling::{Pasts, Sites, Watch};
-use super::quarantine::Quarantine;
+use super::quarantine::{Earlier, Quarantine};
 use super::statics::{self, Copies};
 use super::thread::{Announced, Body, Names, Thread};
 use super::views::Views;
@@ -79,6 +79,7 @@ pub(crate) struct State {
     pub(super) pasts: Pasts,
     /// What the code under test has freed in this execution.
     pub(super) quarantine: Rc<Quarantine>,
+    pub(super) earlier: Earlier,
 
     pub(super) deeds: Deeds,
     /// Memory for steps that are made again.
@@ -164,6 +165,7 @@ impl State {
             sites: Sites::default(),
             pasts: Pasts::default(),
             quarantine: Rc::default(),
+            earlier: Earlier::default(),
             deeds: Deeds::new(MANY),
             made_again: Step::default(),
             names: Names::default(),
@@ -209,6 +211,7 @@ impl State {
         self.barriers.begin();
         self.sites.begin();
         self.pasts.begin();
+        self.earlier.begin();
         self.prepare(ThreadId::MAIN);
         self.start(ThreadId::MAIN, self.origin, None);
     }

@@ -69,6 +69,14 @@ pub(super) fn observe(counted: Option<Counted>) {
     }
 }
 
+/// There is no other reference: what follows comes after what was done with the others.
+fn is_the_only_one(counted: Option<Counted>) {
+    with_count(counted, |state, counted| {
+        state.finds_only_reference(counted);
+        Some(())
+    });
+}
+
 #[track_caller]
 fn new_count(strong: u64, address: usize) -> Option<Counted> {
     let place = here();
@@ -256,7 +264,8 @@ impl<T: ?Sized> Arc<T> {
     #[track_caller]
     pub fn get_mut(this: &mut Self) -> Option<&mut T> {
         observe(this.counted);
-        std_sync::Arc::get_mut(&mut this.inner)
+        let counted = this.counted;
+        std_sync::Arc::get_mut(&mut this.inner).inspect(|_| is_the_only_one(counted))
     }
 
     /// The value, of which this becomes the only reference.
@@ -268,6 +277,7 @@ impl<T: ?Sized> Arc<T> {
         if Self::strong_count(this) != 1 {
             *this = Self::from_std((**this).duplicate());
         }
+        is_the_only_one(this.counted);
         T::only(&mut this.inner)
     }
 

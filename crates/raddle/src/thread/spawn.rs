@@ -97,7 +97,8 @@ impl<T> Child<T> {
         let ended = rt::perform(|state| {
             Ok(Operation::Load {
                 at: state.end_of(id),
-                order: std::sync::atomic::Ordering::Acquire,
+                // As in `std`: only joining it synchronises.
+                order: std::sync::atomic::Ordering::Relaxed,
             })
         });
         ended != 0

@@ -330,6 +330,7 @@ impl State {
     /// The current thread arrives at a site after an iteration.
     fn arrive(&mut self, place: Place, stack: u64) {
         let current = self.current;
+        self.notice_waiting_while_reading(None, place);
         let thread = &mut self.threads[current.index()];
         let last = thread.announced.last().map(|last| last.place);
         let number = self.sites.number(current, place, last);
@@ -440,6 +441,9 @@ impl State {
     /// The current thread announces its next operation.
     pub(crate) fn announce(&mut self, operation: Operation, place: Place) {
         self.notice_leaving(&operation);
+        if operation.may_wait() {
+            self.notice_waiting_while_reading(operation.locks(), place);
+        }
         self.threads[self.current.index()].announce(operation, place);
     }
 
