@@ -130,7 +130,8 @@ impl State {
             self.impossible = true;
         } else if let Some(failure) = self.self_deadlock(id) {
             self.fail(failure);
-        } else if self.idle >= self.settings.spin_limit && self.waits_too_long() {
+        } else if is_long && self.waits_too_long() {
+            // The wait would have timed out by now, and then others may come to their ends.
             self.impossible = true;
         } else if self.idle >= self.settings.spin_limit {
             let failure = self.live_lock();

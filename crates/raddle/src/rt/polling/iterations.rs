@@ -114,6 +114,11 @@ impl Iterations {
         effect
     }
 
+    /// Whether another thread has disturbed the iteration under way.
+    pub(super) fn is_disturbed(&self) -> bool {
+        self.current.disturbed
+    }
+
     /// Whether the last arrival has begun a new sequence.
     pub(super) fn have_just_begun(&self) -> bool {
         self.has_just_begun

@@ -36,7 +36,8 @@
 //!   the thread is suspended before it makes the second one. `k` threads that wait for one flag have 2^k executions.
 //! - **An iteration that changes something** can be observed, and Lemma 1 does not apply: it begins the sequence anew. A loop that does so again
 //!   and again is suspended after [`EFFECTS`] more of them all the same, since without a bound the exploration would not end.
-//!   Two such loops may disturb each other for ever: after [`BUSY`] iterations in which it was disturbed by other loops only, a thread continues as a last resort.
+//!   Two such loops may disturb each other for ever: after [`BUSY`] iterations in which it was disturbed by other loops only, a thread continues as a last resort;
+//!   if they change nothing, after [`HARASSED`].
 //!
 //! # Locks
 //!
@@ -88,6 +89,10 @@ const EFFECTS: u32 = 2;
 /// How many iterations that change something a thread makes while it is disturbed by others that poll only.
 const BUSY: u32 = 4;
 
+/// How many disturbed iterations it makes then, whether they change something or not. Two loops that only look at what locks protect find each other's locks taken
+/// now and then, which is nothing to wait for; that they always do so takes a schedule that few explorers come to.
+const HARASSED: u32 = 16;
+
 /// What is known of how a thread polls in this execution.
 #[derive(Debug, Default)]
 pub(crate) struct Polling {
@@ -105,6 +110,8 @@ pub(crate) struct Polling {
     has_just_arrived: bool,
     /// How many iterations have changed something since the thread found a change that was not made in a loop.
     busy: u32,
+    /// How many iterations were disturbed since then.
+    harassed: u32,
     /// How many operations it had announced at its last arrival, and how often it has arrived there since.
     arrived_at: usize,
     delays: u32,
@@ -144,6 +151,7 @@ impl Polling {
         self.suspend = None;
         self.has_just_arrived = false;
         self.busy = 0;
+        self.harassed = 0;
         self.arrived_at = usize::MAX;
         self.delays = 0;
         self.resorted = false;
@@ -254,6 +262,7 @@ impl Polling {
             disturbed |= change.is_some();
             if change.is_some() && !objects.was_changed_in_loop(access.location) {
                 self.busy = 0;
+                self.harassed = 0;
             }
             torn |= change == Some(watch::Change::WithinIteration);
             if let Some(Suspend::Sequence { first, .. }) = self.suspend {
@@ -337,10 +346,12 @@ impl State {
         let polling = &mut thread.polling;
         polling.has_begun = true;
         polling.has_just_arrived = true;
+        let was_disturbed = polling.iterations.is_disturbed();
         let has_effect = polling
             .iterations
             .arrive(number, stack, &mut polling.memory);
         polling.busy += u32::from(has_effect);
+        polling.harassed += u32::from(was_disturbed);
         if polling.iterations.have_just_begun() {
             polling.sequence_past = thread.past;
         }
@@ -350,10 +361,10 @@ impl State {
             scout.comes_to(number, &polling.iterations, self.settings.spin_limit);
             return;
         }
-        if has_effect && polling.busy > BUSY {
+        if has_effect && polling.busy > BUSY || polling.harassed > HARASSED {
             polling.suspend = Some(Suspend::Sequence {
                 first: self::number(polling.watches.len()),
-                count: polling.busy,
+                count: polling.busy.max(polling.harassed),
             });
             self.assume(Assumed::SuspendedLoop.at(place));
             return;
