@@ -6,7 +6,7 @@
 
 #![expect(
     unsafe_code,
-    reason = "a global allocator can not be written without it"
+    reason = "a global allocator cannot be written without it"
 )]
 
 use std::alloc::{GlobalAlloc, Layout, System as SystemAllocator};

@@ -44,7 +44,7 @@ searches have the same number of states in two rows is a coincidence until someb
 /// States and transitions.
 type Counts = (u64, u64);
 
-/// Which threads that can not move count as transitions.
+/// Which threads that cannot move count as transitions.
 #[derive(Clone, Copy, PartialEq)]
 enum SelfLoops {
     Blocked,

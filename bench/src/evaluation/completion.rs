@@ -30,7 +30,7 @@ point completion with line L19 forces nothing, and cycle detection and plain com
 do; in figure 8 line L19 forces less than the others. (T1 commits from two boundary states, one before and one
 after T2, so one forced end per commit point is counted twice.) Figure 2 with `assume(false)` is
 there because cycle detection by the letter misses it: a transaction that blocks closes no cycle.
-Here a thread that can not move after its commit ends its transaction, whatever the
+Here a thread that cannot move after its commit ends its transaction, whatever the
 completion, so nobody misses it.
 "#;
 

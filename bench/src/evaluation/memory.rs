@@ -24,7 +24,7 @@ where much is done under locks, and more as threads are added. What does not is 
 most of them local, but here local code belongs to the step before it at either granularity, and
 a line with a lock operation is one step at both. The
 search by statements also pays in another way: it hides the schedules inside of statements, so it can miss
-failures. The reduced search can not.
+failures. The reduced search cannot.
 "#;
 
 /// The paper's ratios: bytecode instructions, and lines.

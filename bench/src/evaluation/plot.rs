@@ -185,7 +185,7 @@ fn text(svg: &mut String, x: f64, y: f64, anchor: &str, text: &str) {
 }
 
 fn put(svg: &mut String, element: &str) {
-    // Writing to a string can not fail.
+    // Writing to a string cannot fail.
     let _ = writeln!(svg, "{element}");
 }
 

@@ -126,7 +126,7 @@ pub(crate) struct Check {
     #[arg(long)]
     pub(crate) stats: bool,
 
-    /// Count a thread that can not move as a transition from a state to itself, as some
+    /// Count a thread that cannot move as a transition from a state to itself, as some
     /// published tables do. This changes the number that is printed, not the search.
     #[arg(long, value_enum, default_value_t = SelfLoops::None, value_name = "WHICH")]
     pub(crate) count_self_loops: SelfLoops,

@@ -143,7 +143,7 @@ fn property_names(properties: PropertySet, args: &Check) -> Vec<String> {
     names.map(str::to_owned).collect()
 }
 
-/// Why a file can not be written. It is better to know before a long search than after it.
+/// Why a file cannot be written. It is better to know before a long search than after it.
 fn not_writable(path: &Path) -> Option<String> {
     let existed = path.exists();
     let opened = OpenOptions::new().append(true).create(true).open(path);
@@ -152,7 +152,7 @@ fn not_writable(path: &Path) -> Option<String> {
         Ok(_) => std::fs::remove_file(path)
             .err()
             .map(|error| error.to_string()),
-        Err(error) => Some(format!("can not write {}: {error}", path.display())),
+        Err(error) => Some(format!("cannot write {}: {error}", path.display())),
     }
 }
 
@@ -175,7 +175,7 @@ fn write_trace(
     };
     let trace = replay::trace_file(program, args.step.granularity, &violation, kind, &story);
     std::fs::write(path, trace.to_json())
-        .map_err(|error| format!("can not write {}: {error}", path.display()))
+        .map_err(|error| format!("cannot write {}: {error}", path.display()))
 }
 
 /// The number of transitions, by the accounting that was asked for.

@@ -63,7 +63,7 @@ fn format_file(path: &Path, args: &Fmt, terminal: Terminal) -> Formatted {
                     raddle_lang::diagnostic::render(problem, &source, terminal.diagnostics());
                 complain(&format!("{text}\n\n"));
             }
-            let reason = format!("{} can not be formatted: it has errors", source.name);
+            let reason = format!("{} cannot be formatted: it has errors", source.name);
             terminal.error(&reason);
             return done("error", Some(reason));
         }
@@ -91,7 +91,7 @@ fn format_file(path: &Path, args: &Fmt, terminal: Terminal) -> Formatted {
     match replace(path, &text) {
         Ok(()) => done("changed", None),
         Err(error) => {
-            let reason = format!("can not write {}: {error}", path.display());
+            let reason = format!("cannot write {}: {error}", path.display());
             terminal.error(&reason);
             done("error", Some(reason))
         }

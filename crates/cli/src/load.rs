@@ -73,7 +73,7 @@ pub(crate) fn read(path: &Path) -> Result<Source, String> {
         });
         (path.display().to_string(), read)
     };
-    let bytes = bytes.map_err(|error| format!("can not read {name}: {error}"))?;
+    let bytes = bytes.map_err(|error| format!("cannot read {name}: {error}"))?;
     if bytes.len() as u64 > MAX_SOURCE_BYTES {
         return Err(format!("{name} is too long for a program (over 4 MiB)"));
     }
@@ -103,7 +103,7 @@ fn compile_within(path: &Path, time: Option<Duration>) -> Result<Compiled, NotLo
     };
     let thread = thread::Builder::new().stack_size(STACK_BYTES).spawn(work);
     let thread =
-        thread.map_err(|error| NotLoaded::because(format!("can not start a thread: {error}")))?;
+        thread.map_err(|error| NotLoaded::because(format!("cannot start a thread: {error}")))?;
     let received = match time {
         None => compiled
             .recv()

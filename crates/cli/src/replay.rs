@@ -126,7 +126,7 @@ fn fail(args: &Replay, terminal: Terminal, problem: Problem) -> Exit {
     Exit::ERROR
 }
 
-/// Why a trace can not be replayed.
+/// Why a trace cannot be replayed.
 struct Problem {
     message: String,
     printed: bool,
@@ -146,7 +146,7 @@ impl From<String> for Problem {
 fn open(args: &Replay, terminal: Terminal) -> Result<Traced, Problem> {
     let shown = args.file.display();
     let text = std::fs::read_to_string(&args.file)
-        .map_err(|error| format!("can not read {shown}: {error}"))?;
+        .map_err(|error| format!("cannot read {shown}: {error}"))?;
     let trace = TraceFile::parse(&text).map_err(|error| match args.file.extension() {
         Some(extension) if extension == "rad" => format!(
             "{shown} is a program, not a trace: write one with `raddle check {shown} --trace FILE`"
@@ -250,7 +250,7 @@ fn retell(traced: &Traced) -> Result<Story, Problem> {
                 steps.push(event);
             }
             Told::Impossible => {
-                return Err(misfit(format!("step {} can not be taken", number + 1)));
+                return Err(misfit(format!("step {} cannot be taken", number + 1)));
             }
         }
     }

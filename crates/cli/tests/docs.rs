@@ -364,7 +364,7 @@ impl Shell {
             return fs::read_to_string(self.folder.join(file)).expect("it can be read");
         }
         let mut words = command.split_whitespace();
-        assert_eq!(words.next(), Some("raddle"), "`{command}` can not be run");
+        assert_eq!(words.next(), Some("raddle"), "`{command}` cannot be run");
         let mut child = Command::new(env!("CARGO_BIN_EXE_raddle"))
             .args(words)
             .current_dir(&self.folder)

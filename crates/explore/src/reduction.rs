@@ -182,7 +182,7 @@ pub trait Visitor<S: System> {
     }
 }
 
-/// A thread that can not move.
+/// A thread that cannot move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BlockedThread {
     /// Who.

@@ -227,7 +227,7 @@ pub struct Fault {
 pub enum Status {
     /// It was taken; [`Step::after`] is the state after it.
     Moved,
-    /// The thread can not move now. The footprint says what it waits for.
+    /// The thread cannot move now. The footprint says what it waits for.
     Blocked {
         /// Whether it is blocked at an assumption: an execution that ends so is
         /// not a deadlock, it does not count at all.

@@ -37,7 +37,7 @@ macro_rules! cases {
     };
 }
 
-// Programs that can not be parsed.
+// Programs that cannot be parsed.
 cases! {
     assign_with_colon: "int x;\nvoid main() {\n    x := 1;\n}\n",
     assignment_in_condition: "void main() {\n    if (x = 1) x = 2;\n}\n",

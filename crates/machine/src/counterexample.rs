@@ -10,7 +10,7 @@ use raddle_explore::{
 };
 
 /// Runs the schedule of a violation again, one step per access, and says what is wrong if it
-/// does not end in the violation, or can not be told.
+/// does not end in the violation, or cannot be told.
 ///
 /// # Errors
 ///
@@ -138,7 +138,7 @@ fn narrate(
     let mut narrator = Narrator::new(machine);
     for (number, &step) in violation.schedule.iter().enumerate() {
         if narrator.step(step) == Told::Impossible {
-            return Err(format!("step {} can not be told", number + 1));
+            return Err(format!("step {} cannot be told", number + 1));
         }
     }
     Ok(())

@@ -14,7 +14,7 @@ use raddle_machine::{Granularity, Machine, Program};
 /// States and transitions.
 type Counts = (u64, u64);
 
-/// Which threads that can not move count as transitions.
+/// Which threads that cannot move count as transitions.
 #[derive(Clone, Copy, PartialEq)]
 enum SelfLoops {
     Blocked,

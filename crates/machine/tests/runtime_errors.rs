@@ -65,8 +65,8 @@ fn references() {
         "p = new int[2]; free(&p[1]);",
         "only what `new` gave can be freed",
     );
-    fails("p = new int[-1];", "can not allocate -1 slots");
-    fails("p = new int[1000000];", "can not allocate 1000000 slots");
+    fails("p = new int[-1];", "cannot allocate -1 slots");
+    fails("p = new int[1000000];", "cannot allocate 1000000 slots");
 }
 
 #[test]

@@ -38,7 +38,7 @@ pub(crate) fn width(text: &str) -> usize {
 }
 
 /// The text on one line and without anything that moves the cursor, reverses the
-/// direction of writing, or can not be seen.
+/// direction of writing, or cannot be seen.
 pub(crate) fn clean(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut folding = false;

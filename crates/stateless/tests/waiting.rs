@@ -33,7 +33,7 @@ fn examine_all(text: &str, explorer: &mut impl Explorer, workers: usize) -> Exam
 }
 
 /// The second thread never gives its lock back; it gets it first or last. Between the first thread's lock and
-/// the second's lies the read, which can not be reversed with the second: that would not get the lock.
+/// the second's lies the read, which cannot be reversed with the second: that would not get the lock.
 const LOCK_AND_WRITE: &str = "
     int data; mutex m;
     void reads() { int r = 0; lock(m); r = data; unlock(m); }

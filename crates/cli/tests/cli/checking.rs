@@ -20,8 +20,8 @@ fn a_violation_is_one() {
 #[test]
 fn what_can_not_be_checked_is_two() {
     for (arguments, complaint) in [
-        (&["check", "no/such.rad"][..], "can not read no/such.rad"),
-        (&["check", "docs"], "can not read docs"),
+        (&["check", "no/such.rad"][..], "cannot read no/such.rad"),
+        (&["check", "docs"], "cannot read docs"),
         (
             &["check", VERIFIED, "--reduction", "x"],
             "there are: auto, full",
@@ -31,7 +31,7 @@ fn what_can_not_be_checked_is_two() {
         (&["check", VERIFIED, "--timeout", "soon"], "such as 30s"),
         (
             &["check", VERIFIED, "--trace", "no/such/file"],
-            "can not write",
+            "cannot write",
         ),
         (&["check"], "<FILE>"),
         (&["chekc"], "check"),

@@ -59,7 +59,7 @@ fn several_files_have_several_tables_and_broken_ones_do_not_stop_it() {
     let said = raddle(&files).exits(2);
     assert_eq!(said.stdout.matches("reduction ").count(), 2);
     said.says(&[PETERSON, IGNORING])
-        .complains(&["can not read no/such.rad", "has an error"]);
+        .complains(&["cannot read no/such.rad", "has an error"]);
 
     let report = raddle(&[&files[..], &["--format", "json"]].concat())
         .exits(2)
@@ -67,7 +67,7 @@ fn several_files_have_several_tables_and_broken_ones_do_not_stop_it() {
     assert_eq!(report["version"], 1);
     let files = report["files"].as_array().unwrap();
     assert_eq!(files.len(), 4);
-    assert!(files[0]["error"].as_str().unwrap().contains("can not read"));
+    assert!(files[0]["error"].as_str().unwrap().contains("cannot read"));
     assert!(files[1]["error"].is_null());
     assert!(!files[2]["diagnostics"].as_array().unwrap().is_empty());
     assert_eq!(files[3]["disagreements"], serde_json::json!([]));

@@ -35,8 +35,8 @@ fn a_broken_file_is_left_alone_and_the_others_are_not() {
     raddle(&["fmt", &broken, "no/such.rad", &ugly])
         .exits(2)
         .complains(&[
-            "can not be formatted: it has errors",
-            "can not read no/such.rad",
+            "cannot be formatted: it has errors",
+            "cannot read no/such.rad",
         ]);
     assert_eq!(folder.read("broken.rad"), "int   x");
     assert_eq!(folder.read("ugly.rad"), NEAT);

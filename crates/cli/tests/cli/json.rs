@@ -112,14 +112,14 @@ fn errors_are_reports_too() {
     let garbage = folder.write("garbage.json", "garbage");
     let bank = "examples/bank.rad";
     for (arguments, reason) in [
-        (&["check", "no/such.rad"][..], "can not read"),
+        (&["check", "no/such.rad"][..], "cannot read"),
         (&["check", &broken], "has an error"),
         (&["check", bank, "--reduction", "x"], "no reduction `x`"),
         (&["compare", bank, "--reduction", "x"], "no reduction `x`"),
-        (&["check", bank, "--trace", "no/such/file"], "can not write"),
-        (&["run", "no/such.rad"], "can not read"),
+        (&["check", bank, "--trace", "no/such/file"], "cannot write"),
+        (&["run", "no/such.rad"], "cannot read"),
         (&["run", &broken], "has an error"),
-        (&["replay", "no/such.json"], "can not read"),
+        (&["replay", "no/such.json"], "cannot read"),
         (&["replay", &garbage], "not JSON"),
         (&["replay", bank], "is a program, not a trace"),
         (&["replay", bank, "-i"], "leave out --format json"),
@@ -230,7 +230,7 @@ fn formatting_is_a_list_of_files() {
     assert_eq!(report["files"][0]["status"], "changed");
     assert_eq!(report["files"][1]["status"], "error");
     assert!(report["files"][1]["reason"].is_string());
-    assert!(said.stderr.contains("can not be formatted"));
+    assert!(said.stderr.contains("cannot be formatted"));
 }
 
 /// Whatever cuts a check, the report says what, and the verdict follows.

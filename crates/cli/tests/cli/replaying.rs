@@ -90,7 +90,7 @@ fn the_program_is_found_beside_the_trace_or_where_one_says() {
     raddle(&["replay", &moved]).exits(1).complains_not();
     raddle(&["replay", &trace])
         .exits(2)
-        .complains(&["can not read"]);
+        .complains(&["cannot read"]);
     let named = elsewhere.path("p.rad");
     raddle(&["replay", &trace, "--program", &named]).exits(1);
 }

@@ -201,7 +201,7 @@ fn an_interrupted_comparison_ends_with_its_rows() {
 /// Runs the command until it can be interrupted, and then does that.
 #[cfg(target_os = "linux")]
 fn interrupted(arguments: &[&str]) -> Said {
-    // The limits are there in case that it can not be interrupted.
+    // The limits are there in case that it cannot be interrupted.
     let guard = ["--max-states", "20M", "--timeout", "60s"];
     let child = command(&[arguments, &guard[..]].concat()).spawn();
     let child = child.unwrap();

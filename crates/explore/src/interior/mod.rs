@@ -2,7 +2,7 @@
 //!
 //! From a boundary state, one thread runs alone; a depth-first search with a table of its
 //! own follows all its choices, until the macro-step ends. Nothing of it is stored with the
-//! boundary states, so it needs no phase bits there, flags can not be mixed up between threads, and
+//! boundary states, so it needs no phase bits there, flags cannot be mixed up between threads, and
 //! what it finds depends on neither the order of the search around it nor on what was
 //! explored before.
 //!
@@ -436,7 +436,7 @@ impl<S: System> Interior<S> {
     }
 
     /// Whether the macro-step ends in the state on top of the stack, after its commit:
-    /// because its thread can not move there, or by a step that is no left mover.
+    /// because its thread cannot move there, or by a step that is no left mover.
     fn outlook(&mut self, system: &mut S, run: &mut Run<'_, '_, S>) -> Outlook {
         run.forget_intermediate_accesses(false);
         let frame = &self.frames[self.depth - 1];

@@ -32,7 +32,7 @@
 //! | trying any of them | no | no | it sees whether somebody else has it |
 //! | taking or releasing a lock that somebody tries | no | no | a failing try tells before from after |
 //! | waiting, part one: giving up the mutex | yes | no | a release |
-//! | waiting, part two: taking it again | no | yes | an acquire; it can not happen while the mutex is held |
+//! | waiting, part two: taking it again | no | yes | an acquire; it cannot happen while the mutex is held |
 //! | notifying | as an access to the waiters | | the waiters belong to the monitor or condition |
 //! | semaphore down | no | yes | after it, others can do no more than before it |
 //! | semaphore up | yes | no | before it, others can do no more than after it |

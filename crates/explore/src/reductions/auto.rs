@@ -2,7 +2,7 @@
 //!
 //! Where there are locks, transactions leave out the most, but preserve neither deadlocks nor
 //! races. Deadlocks are often excluded by the order of locks, which a search by transactions
-//! finds by the way. So it comes first, and only if it can not tell, deadlocks are looked for
+//! finds by the way. So it comes first, and only if it cannot tell, deadlocks are looked for
 //! by a reduction that preserves them. Races need such a reduction anyway, and that does for
 //! everything; so it does where there are no locks, and little to tell transactions by. Termination
 //! is decided by the full search only, which does for everything as well.

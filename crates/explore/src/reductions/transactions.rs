@@ -24,12 +24,12 @@
 //!   is *in* the transaction of at most one thread. Here a transaction is a private search of one
 //!   thread from a boundary state (see [`interior`](crate::interior)). "All other threads are
 //!   outside of a transaction" is then no property of a state but of the search, and two threads
-//!   that both commit and loop for ever can not block each other.
+//!   that both commit and loop for ever cannot block each other.
 //! - A transaction starts in the phase before its commit, whatever its first step (the first
 //!   paper: only in the initial state; the second: never). A boundary state is outside of
 //!   every transaction, so nothing that happened before it is relied on, and
 //!   transactions become longer.
-//! - A thread that can not move after its commit ends its transaction, also where
+//! - A thread that cannot move after its commit ends its transaction, also where
 //!   line L19 of the second paper would not.
 //! - Local steps are both-movers; the second paper leaves their movers undefined.
 //! - All alternatives of a step are looked at before a state after the commit is passed by:

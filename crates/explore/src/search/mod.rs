@@ -288,7 +288,7 @@ impl<'a> Search<'a> {
             if !reduction.is_outdated() {
                 break;
             }
-            // What was found is real, but can not be told: it will be found again.
+            // What was found is real, but cannot be told: it will be found again.
             engine.findings = Findings::default();
             // One that was cut but not stopped, in depth for one, has learned all the same.
             if engine.stopped {

@@ -105,7 +105,7 @@ impl<'a> Checker<'a> {
             self.report(
                 Diagnostic::error(
                     declaration.name.span,
-                    format!("a constant can not have the type `{name}`"),
+                    format!("a constant cannot have the type `{name}`"),
                 )
                 .help("constants are integers, `bool`s or enum values"),
             );
@@ -145,7 +145,7 @@ impl<'a> Checker<'a> {
         Value::Int(0)
     }
 
-    /// Reports what a constant expression can not contain.
+    /// Reports what a constant expression cannot contain.
     pub(super) fn not_constant(&mut self, span: Span) {
         self.report(
             Diagnostic::error(span, "this is not known before the program runs")

@@ -221,7 +221,7 @@ impl<'a> Checker<'a> {
         if !to.is_integer() || !from_ok {
             let (from, into) = (self.a_type(&value.ty), self.a_type(&to));
             self.report(
-                Diagnostic::error(span, format!("{from} can not become {into}"))
+                Diagnostic::error(span, format!("{from} cannot become {into}"))
                     .help("integers, `bool`s and enum values can become integers"),
             );
             return error(span);
@@ -462,10 +462,7 @@ impl<'a> Checker<'a> {
             Box::new(self.convert(count, &Type::INT))
         });
         if object == Type::Void {
-            self.report(Diagnostic::error(
-                ty.span,
-                "a heap object can not be `void`",
-            ));
+            self.report(Diagnostic::error(ty.span, "a heap object cannot be `void`"));
             return error(span);
         }
         if object == Type::Error {
@@ -488,7 +485,7 @@ impl<'a> Checker<'a> {
             Context::Discipline => "a discipline",
         };
         self.report(
-            Diagnostic::error(span, format!("{what} can not be part of {place}"))
+            Diagnostic::error(span, format!("{what} cannot be part of {place}"))
                 .help("only operators, constants and variables can"),
         );
         false

@@ -99,7 +99,7 @@ impl<'a> Checker<'a> {
             }
             _ => "a single value is needed",
         };
-        self.report(Diagnostic::error(span, format!("{name} can not start with this")).help(help));
+        self.report(Diagnostic::error(span, format!("{name} cannot start with this")).help(help));
     }
 
     /// Appends the initial values of a variable without an initialiser.
@@ -137,7 +137,7 @@ impl<'a> Checker<'a> {
                     if count < 0 {
                         self.report(Diagnostic::error(
                             expr.span,
-                            "a semaphore can not start below zero",
+                            "a semaphore cannot start below zero",
                         ));
                     }
                     self.program.initial[slot as usize] = Value::Int(count);

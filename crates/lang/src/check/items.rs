@@ -178,7 +178,7 @@ impl<'a> Checker<'a> {
                     ty = Type::Error;
                 } else if layouts[inner as usize] == Layout::InProgress {
                     self.report(
-                        Diagnostic::error(field.name.span, "a struct can not contain itself")
+                        Diagnostic::error(field.name.span, "a struct cannot contain itself")
                             .label("this field would never end")
                             .help("make it a reference: put `*` after its type"),
                     );
@@ -312,7 +312,7 @@ impl<'a> Checker<'a> {
             if !element.is_scalar() {
                 let name = self.a_type(element);
                 self.report(
-                    Diagnostic::error(span, format!("{name} can not be atomic"))
+                    Diagnostic::error(span, format!("{name} cannot be atomic"))
                         .help("integers, `bool`s, enums and references can, and arrays of them"),
                 );
             }
@@ -401,7 +401,7 @@ impl<'a> Checker<'a> {
             self.report(
                 Diagnostic::error(
                     start.span,
-                    format!("`run` can not start {count} threads here"),
+                    format!("`run` cannot start {count} threads here"),
                 )
                 .help(format!("at least one, and at most {MAX_STARTS} in all")),
             );

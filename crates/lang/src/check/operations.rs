@@ -9,7 +9,7 @@ use crate::diagnostic::Diagnostic;
 use crate::hir::{Expr, ExprKind, Operation, OperationKind, Place, PlaceBase, Type};
 use crate::span::Span;
 
-/// The names of all operations; a program can not declare them again.
+/// The names of all operations; a program cannot declare them again.
 pub(super) const NAMES: &[&str] = &[
     "lock",
     "acquire",

@@ -39,7 +39,7 @@ impl<'a> Checker<'a> {
                 let value = self.expr(expr);
                 if value.ty != Type::Error {
                     let mut diagnostic = Diagnostic::error(span, "this is a value, not a variable")
-                        .label("it can not be stored to or operated on");
+                        .label("it cannot be stored to or operated on");
                     if let ast::ExprKind::AddressOf(_) = expr.kind {
                         diagnostic = diagnostic.help("name the variable itself: leave out the `&`");
                     }
@@ -80,7 +80,7 @@ impl<'a> Checker<'a> {
             Some((_, declared)) => {
                 self.report(
                     Diagnostic::error(span, format!("`{name}` is not a variable"))
-                        .label("it can not be stored to or referred to")
+                        .label("it cannot be stored to or referred to")
                         .related(declared, "declared here"),
                 );
                 None
@@ -227,7 +227,7 @@ impl<'a> Checker<'a> {
         if let PlaceBase::Local(local) = place.base {
             let declared = self.body.locals[local.0 as usize].span;
             self.report(
-                Diagnostic::error(span, "a local variable can not be referred to")
+                Diagnostic::error(span, "a local variable cannot be referred to")
                     .related(declared, "it belongs to one call of one thread")
                     .help("declare it at top level, or allocate it with `new`"),
             );

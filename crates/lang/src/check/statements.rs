@@ -321,7 +321,7 @@ impl<'a> Checker<'a> {
         let place = place?;
         if !place.ty.is_scalar() {
             let name = self.a_type(&place.ty);
-            let diagnostic = Diagnostic::error(place.span, format!("{name} can not be assigned"));
+            let diagnostic = Diagnostic::error(place.span, format!("{name} cannot be assigned"));
             self.report(if place.ty.is_synchronisation() {
                 diagnostic.help("it has no value; use its operations")
             } else {

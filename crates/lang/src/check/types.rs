@@ -86,7 +86,7 @@ impl<'a> Checker<'a> {
                         self.report(
                             Diagnostic::error(
                                 part.span,
-                                format!("a channel can not carry {name}"),
+                                format!("a channel cannot carry {name}"),
                             )
                             .help("send integers, `bool`s, enums or references; several values as `chan<(int, bool), 4>`"),
                         );
@@ -104,7 +104,7 @@ impl<'a> Checker<'a> {
                         self.report(
                             Diagnostic::error(
                                 ty.span,
-                                format!("a channel can not have the capacity {capacity}"),
+                                format!("a channel cannot have the capacity {capacity}"),
                             )
                             .help("0 (a rendezvous) to 4096 messages"),
                         );
@@ -193,7 +193,7 @@ impl<'a> Checker<'a> {
                     self.report(
                         Diagnostic::error(
                             dimension.span,
-                            format!("an array can not have {length} elements"),
+                            format!("an array cannot have {length} elements"),
                         )
                         .help("1 to 65535 elements"),
                     );
@@ -211,22 +211,20 @@ impl<'a> Checker<'a> {
         let diagnostic = match role {
             _ if *ty == Type::Error => return true,
             Role::Result if *ty == Type::Void => return true,
-            _ if *ty == Type::Void => {
-                Diagnostic::error(span, format!("`{name}` can not be `void`"))
-                    .help("only the result of a function is `void`")
-            }
+            _ if *ty == Type::Void => Diagnostic::error(span, format!("`{name}` cannot be `void`"))
+                .help("only the result of a function is `void`"),
             Role::Parameter | Role::Result if !ty.is_scalar() => {
                 let what = if role == Role::Parameter {
                     "parameter"
                 } else {
                     "result"
                 };
-                Diagnostic::error(span, format!("a {what} can not be {}", self.a_type(ty))).help(
+                Diagnostic::error(span, format!("a {what} cannot be {}", self.a_type(ty))).help(
                     format!("pass a reference instead: `{}*`", self.type_name(ty)),
                 )
             }
             Role::Local if self.contains_synchronisation(ty) => {
-                Diagnostic::error(span, format!("`{name}` can not be a local variable"))
+                Diagnostic::error(span, format!("`{name}` cannot be a local variable"))
                     .label(format!("{} is shared between threads", self.a_type(ty)))
                     .help("declare it at top level")
             }
@@ -337,7 +335,7 @@ impl<'a> Checker<'a> {
         error(span)
     }
 
-    /// A constant that can not be what it is stored as is a mistake.
+    /// A constant that cannot be what it is stored as is a mistake.
     fn warn_lossy_constant(&mut self, value: &Expr, to: &Type) {
         let ExprKind::Value(Value::Int(number)) = value.kind else {
             return;

@@ -96,7 +96,7 @@ impl Parser<'_> {
         if self.kind().is_keyword() {
             let found = self.describe();
             let problem = Diagnostic::error(self.span(), format!("expected {what}, found {found}"))
-                .label("a word of the language can not be a name");
+                .label("a word of the language cannot be a name");
             return Err(self.report(problem));
         }
         Err(self.unexpected(what))

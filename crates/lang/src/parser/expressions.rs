@@ -352,7 +352,7 @@ fn step(place: Box<Expr>, direction: Direction, fix: Fix) -> ExprKind {
     }
 }
 
-/// Whether this token begins an operand and can not be a binary operator: after
+/// Whether this token begins an operand and cannot be a binary operator: after
 /// `(T)`, it makes that a cast.
 fn is_operand_only(kind: T) -> bool {
     matches!(

@@ -247,7 +247,7 @@ impl Parser<'_> {
                 self.text(middle.span.to(right.span))
             );
             let span = left.span.to(right.span);
-            let problem = Diagnostic::error(span, "comparisons can not be chained").help(help);
+            let problem = Diagnostic::error(span, "comparisons cannot be chained").help(help);
             self.report(problem);
         }
         if !matches!(operator, BitAnd | BitXor | BitOr) {

@@ -98,7 +98,7 @@ impl Parser<'_> {
             self.start(Start::Line);
             values.push(self.expect_name("the name of a value")?);
             if self.is(T::Assign) {
-                let problem = Diagnostic::error(self.span(), "enum values can not be chosen")
+                let problem = Diagnostic::error(self.span(), "enum values cannot be chosen")
                     .help("they are 0, 1, 2, ... in order; use `const int` for other numbers");
                 return Err(self.report(problem));
             }
@@ -148,7 +148,7 @@ impl Parser<'_> {
         self.skip_foreign_prefixes();
         self.start(Start::Line);
         if self.is(T::Atomic) {
-            let problem = Diagnostic::error(self.span(), "a field can not be `atomic`")
+            let problem = Diagnostic::error(self.span(), "a field cannot be `atomic`")
                 .help("declare the global variable `atomic`, or use `load`, `store`, `cas`, ...");
             self.report(problem);
             self.bump();
@@ -172,7 +172,7 @@ impl Parser<'_> {
         let name = self.expect_name("a name")?;
         if self.is(T::OpenParen) {
             if let Some(span) = atomic {
-                let problem = Diagnostic::error(span, "a function can not be `atomic`")
+                let problem = Diagnostic::error(span, "a function cannot be `atomic`")
                     .help("put `atomic { ... }` around its statements");
                 self.report(problem);
             }
@@ -228,7 +228,7 @@ impl Parser<'_> {
                     name.text
                 );
                 let problem =
-                    Diagnostic::error(self.span(), "a parameter can not be an array").help(help);
+                    Diagnostic::error(self.span(), "a parameter cannot be an array").help(help);
                 return Err(self.report(problem));
             }
             parameters.push(Parameter { ty, name });

@@ -1,7 +1,7 @@
 //! From tokens to a syntax tree: recursive descent, and precedence climbing for
 //! operators.
 //!
-//! A function that parses something returns `Err(Reported)` if it can not go on;
+//! A function that parses something returns `Err(Reported)` if it cannot go on;
 //! the error is in the list by then. Statements, items and what is in parentheses
 //! catch it, skip to a place where things make sense again, and carry on.
 //! Mistakes whose meaning is clear (`:=` for `=`) are reported and read as meant.

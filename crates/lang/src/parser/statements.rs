@@ -241,7 +241,7 @@ impl Parser<'_> {
     fn atomic_statement(&mut self) -> Parsed<StatementKind> {
         let span = self.span();
         if self.peek(1).kind.is_type_keyword() || self.peek(1).kind == T::Name {
-            let problem = Diagnostic::error(span, "a local variable can not be `atomic`")
+            let problem = Diagnostic::error(span, "a local variable cannot be `atomic`")
                 .help("no other thread can see it");
             self.report(problem);
             self.bump();

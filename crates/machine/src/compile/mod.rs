@@ -246,7 +246,7 @@ struct Compiler<'p> {
     beginning: bool,
     /// What the instructions to come are about.
     span: Span,
-    /// Where paths were last joined: the instruction before it can not be changed.
+    /// Where paths were last joined: the instruction before it cannot be changed.
     joined_at: Option<Pc>,
     /// The most registers that any frame needs.
     registers: u32,

@@ -174,7 +174,7 @@ pub(super) fn taken(program: &Program, state: &State, part: usize, thread: usize
     )
 }
 
-/// A predicate that can not be evaluated.
+/// A predicate that cannot be evaluated.
 pub(super) fn no_value(program: &Program, part: usize, trouble: Trouble) -> String {
     format!(
         "the condition `{}` of exclusive access to `{}` has no value: {trouble}",

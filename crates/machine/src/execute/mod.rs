@@ -25,7 +25,7 @@ pub(crate) enum Halt {
     Pause,
     /// The thread has ended.
     End,
-    /// The step can not be taken now.
+    /// The step cannot be taken now.
     Block { assumption: bool },
     /// An assertion is false.
     Assertion { message: u16 },

@@ -33,7 +33,7 @@ impl Execution<'_> {
     }
 
     /// The number of the next child. It depends on the parent alone, so that the
-    /// order in which different threads spawn can not be told from it. Where no
+    /// order in which different threads spawn cannot be told from it. Where no
     /// thread asks for its number, children are not counted: a program may spawn for ever.
     fn next_child_number(&mut self) -> Result<i64, Trouble> {
         if !self.program.features.numbers_threads {

@@ -93,7 +93,7 @@ impl std::fmt::Display for Trouble {
                 "the atomic block does not end (more than {ATOMIC_FUEL} loop iterations and calls)"
             ),
             Self::NullThread => write!(f, "join of a null thread"),
-            Self::BadSize(size) => write!(f, "can not allocate {size} slots"),
+            Self::BadSize(size) => write!(f, "cannot allocate {size} slots"),
             Self::TooManyThreads => write!(f, "more than {MAX_THREADS} threads at a time"),
             Self::TooManyObjects => write!(f, "more than {MAX_OBJECTS} heap objects at a time"),
             Self::TooManyChildren => write!(

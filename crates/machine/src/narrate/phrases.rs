@@ -213,7 +213,7 @@ impl Narrator {
         Some(match words[0] == word::NULL {
             true if !readers.is_empty() => format!("read by {}", readers.join(", ")),
             // Nobody has it, and still the thread waits: it is in the midst of an atomic block,
-            // which as a whole can not happen.
+            // which as a whole cannot happen.
             true => "which the atomic block has taken itself".into(),
             false => program.show(&self.state, &self.names, leaf.ty, words),
         })

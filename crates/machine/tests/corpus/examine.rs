@@ -314,7 +314,7 @@ impl Examination {
     }
 
     /// Statements as steps: each of them is some steps of one thread in a row, so there
-    /// can not be more states.
+    /// cannot be more states.
     fn check_statements(&mut self, accesses: Counts) {
         let mut machine = Machine::new(Arc::clone(&self.program), Granularity::Statement);
         let outcome = Search::new()
@@ -422,7 +422,7 @@ fn distinct(outcome: &Outcome) -> BTreeSet<(Property, Vec<u32>)> {
     distinct.collect()
 }
 
-/// The counts as tables have them that count threads that can not move.
+/// The counts as tables have them that count threads that cannot move.
 fn with_self_loops(outcome: &Outcome, self_loops: &SelfLoops) -> Counts {
     let statistics = &outcome.statistics;
     let stuck = match self_loops {

@@ -35,7 +35,7 @@ pub(crate) struct Published {
     pub(crate) cartesian_paper: Option<Counts>,
 }
 
-/// Which threads that can not move count as transitions.
+/// Which threads that cannot move count as transitions.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum SelfLoops {
     Blocked,

@@ -76,7 +76,7 @@ fn root() -> PathBuf {
 fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let entries = std::fs::read_dir(folder)
-        .unwrap_or_else(|error| panic!("can not list {}: {error}", folder.display()));
+        .unwrap_or_else(|error| panic!("cannot list {}: {error}", folder.display()));
     for entry in entries {
         let path = entry.expect("the folder can be listed").path();
         if path.is_dir() {

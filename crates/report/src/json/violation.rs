@@ -102,7 +102,7 @@ pub enum ViolationKind {
     Invariant,
     /// An access breaks the discipline declared for what it touches.
     Discipline,
-    /// A goal can not be reached.
+    /// A goal cannot be reached.
     Goal,
     /// Rust code panicked.
     Panic,

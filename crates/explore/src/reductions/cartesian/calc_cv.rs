@@ -24,7 +24,7 @@ pub(super) struct Expansion<'e, S: System> {
     pub(super) effort: Effort,
 }
 
-/// Why a thread can not move. Its transition leads back to the same state.
+/// Why a thread cannot move. Its transition leads back to the same state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SelfLoop {
     Blocked,

@@ -190,7 +190,7 @@ impl<S: System> Cartesian<S> {
 
     fn report_successors(&mut self, at: &mut Expansion<'_, S>) {
         for (i, prefix) in self.cv[..self.threads].iter().enumerate() {
-            // A thread that can not move gets nowhere, even if it has a last transition.
+            // A thread that cannot move gets nowhere, even if it has a last transition.
             if prefix.kind == Kind::Finite && prefix.moves > 0 && !prefix.abandoned {
                 self.path.clear();
                 self.path.extend(steps_of(Position(i as u32), prefix.moves));

@@ -184,7 +184,7 @@ impl ContextBounds {
     /// ```
     ///
     /// What costs nothing comes first, and of that what happened last in the trace, which mostly leads to the least. What is left
-    /// can not be less than what it costs itself, so it often need not be looked at.
+    /// cannot be less than what it costs itself, so it often need not be looked at.
     ///
     /// The recursion is as deep as the trace is long, so its stack is a vector. It goes through all prefixes of the graph, so
     /// the visitor is asked on the way whether to go on; if not, the prefix is left anyhow.
