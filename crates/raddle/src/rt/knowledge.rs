@@ -61,7 +61,7 @@ impl State {
             clocks: self.clocks.needed,
             counts: self.counts.matter.clone(),
             arrivals: self.barriers.order_matters,
-            sites: self.sites.clone(),
+            sites: self.sites.known(),
             names: self.names.clone(),
             origin: Some(self.origin),
             account: self.account.for_another(),

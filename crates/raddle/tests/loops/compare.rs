@@ -10,7 +10,7 @@ use std::fmt::Debug;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 
-use raddle::{Checker, FailureKind, Options};
+use raddle::{Assumed, Checker, FailureKind, Options};
 
 use crate::explore::{How, explore};
 use crate::interpret::{self, Expected};
@@ -332,7 +332,7 @@ fn checked(
         Ok(report) => {
             saw.executions = report.executions;
             saw.claims_complete = report.complete;
-            saw.cut = !report.exhausted && report.executions >= effort.executions;
+            saw.cut = report.assumptions.find(Assumed::Executions).is_some();
         }
         Err(failed) => {
             saw.executions = failed.executions;

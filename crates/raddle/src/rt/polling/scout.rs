@@ -6,6 +6,7 @@
 use raddle_schedule::{Execution, Move, Step, ThreadId};
 
 use super::iterations::{Iterations, Repetition};
+use super::past::Past;
 use crate::rt::operation::{Operation, Reason};
 use crate::rt::program::Program;
 
@@ -22,8 +23,8 @@ pub(super) struct Wanted {
     pub(super) site: usize,
     /// How many steps had been made.
     pub(super) steps: usize,
-    /// Whether the scout may come back as soon as the thread's stack repeats: another one has seen the site for long.
-    pub(super) brief: bool,
+    /// What the thread's local state depends on.
+    pub(super) past: Past,
 }
 
 /// What is known of a thread that is followed.
@@ -41,6 +42,7 @@ pub(in crate::rt) struct Scout {
     has_left: bool,
     /// Whether it has made so many iterations that it will make them for ever.
     is_over: bool,
+    /// Whether it may come back as soon as the thread's stack repeats.
     brief: bool,
     /// What it does then.
     repeats: Option<Repetition>,
@@ -48,7 +50,7 @@ pub(in crate::rt) struct Scout {
 }
 
 impl Scout {
-    fn new(wanted: Wanted) -> Self {
+    fn new(wanted: Wanted, brief: bool) -> Self {
         Self {
             thread: wanted.thread,
             site: wanted.site,
@@ -57,7 +59,7 @@ impl Scout {
             left_after: 0,
             has_left: false,
             is_over: false,
-            brief: wanted.brief && cfg!(target_arch = "x86_64"),
+            brief: brief && cfg!(target_arch = "x86_64"),
             repeats: None,
             single: false,
         }
@@ -130,8 +132,9 @@ impl Program {
     }
 
     fn send(&mut self, wanted: Wanted, moves: &[Move]) -> Scout {
+        let brief = self.runtime.state.borrow_mut().sites.send(wanted);
         let mut state = self.runtime.state.borrow().apprentice();
-        state.sites.scout = Some(Scout::new(wanted));
+        state.sites.scout = Some(Scout::new(wanted, brief));
         let mut other = self.with_state(state);
         std::mem::swap(&mut self.pool, &mut other.pool);
         other.follow(wanted.thread, moves);

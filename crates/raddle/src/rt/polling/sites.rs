@@ -48,6 +48,17 @@ impl Sites {
         self.wanted.clear();
     }
 
+    /// What is known of the sites, without what belongs to this execution.
+    pub(crate) fn known(&self) -> Self {
+        Self {
+            numbers: self.numbers.clone(),
+            sites: self.sites.clone(),
+            scouted: self.scouted.clone(),
+            wanted: Vec::new(),
+            scout: None,
+        }
+    }
+
     /// Whether a scout is under way.
     pub(crate) fn has_scout(&self) -> bool {
         self.scout.is_some()
@@ -91,23 +102,29 @@ impl Sites {
     /// A thread with this past is suspended at a site, after so many steps: a scout is to be sent, unless one was. Returns whether there were too many.
     #[must_use]
     pub(super) fn want(&mut self, thread: ThreadId, site: usize, past: Past, steps: usize) -> bool {
-        if self.scouted.contains(&(site, past)) {
+        let is_wanted = |one: &Wanted| (one.site, one.past) == (site, past);
+        if self.scouted.contains(&(site, past)) || self.wanted.iter().any(is_wanted) {
             return false;
         }
-        let scouts = &mut self.sites[site].scouts;
-        if *scouts >= MOST_SCOUTS {
-            return true;
+        let are_too_many = self.sites[site].scouts >= MOST_SCOUTS;
+        if !are_too_many {
+            self.wanted.push(Wanted {
+                thread,
+                site,
+                past,
+                steps,
+            });
         }
-        let brief = *scouts > 0;
+        are_too_many
+    }
+
+    /// A scout is sent. Returns whether it may be brief, because another one has seen the site for long. (Of an execution that is given up, none
+    /// is: others come to the same state.)
+    pub(super) fn send(&mut self, wanted: Wanted) -> bool {
+        self.scouted.insert((wanted.site, wanted.past));
+        let scouts = &mut self.sites[wanted.site].scouts;
         *scouts += 1;
-        self.scouted.insert((site, past));
-        self.wanted.push(Wanted {
-            thread,
-            site,
-            steps,
-            brief,
-        });
-        false
+        *scouts > 1
     }
 
     pub(super) fn take_wanted(&mut self) -> Vec<Wanted> {
@@ -148,6 +165,34 @@ mod tests {
     use std::panic::Location;
 
     use super::*;
+
+    /// What a worker has learned is handed to a program that has made no execution yet, and can send no scouts from one.
+    #[test]
+    fn what_is_wanted_in_an_execution_is_not_handed_on() {
+        let mut sites = Sites::default();
+        let site = sites.number(ThreadId(0), Location::caller(), None);
+        assert!(!sites.want(ThreadId(0), site, Past::default(), 39));
+        let mut known = sites.known();
+        assert!(known.take_wanted().is_empty());
+        assert_eq!(sites.take_wanted().len(), 1);
+    }
+
+    /// An execution that is given up sends none, and then another one has to.
+    #[test]
+    fn a_scout_is_wanted_until_one_was_sent() {
+        let mut sites = Sites::default();
+        let site = sites.number(ThreadId(0), Location::caller(), None);
+        for _ in 0..2 {
+            sites.begin();
+            assert!(!sites.want(ThreadId(0), site, Past::default(), 39));
+            assert!(!sites.want(ThreadId(0), site, Past::default(), 39));
+            assert_eq!(sites.wanted.len(), 1);
+        }
+        let wanted = sites.take_wanted()[0];
+        assert!(!sites.send(wanted));
+        assert!(!sites.want(ThreadId(0), site, Past::default(), 39));
+        assert!(sites.take_wanted().is_empty());
+    }
 
     /// Without this, each thread that runs the same loop would have the exploration begin again.
     #[test]
