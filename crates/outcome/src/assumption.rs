@@ -142,6 +142,8 @@ kinds! {
     Scouts Limit "scouts" "a loop has more ways to go on than are tried";
     /// A thread that polls was suspended, although it is not certain that its next iteration would do the same.
     SuspendedLoop Model "suspended-loop" "a loop that polls is assumed to do the same until something changes that it has touched";
+    /// A loop that other loops disturb was continued only when nothing else could happen.
+    LoopsDisturbed Limit "loops-disturbed" "a loop that only other loops disturb was run a few times, and then when no other thread could move";
     /// An execution was given up before its end.
     GivenUp Limit "given-up" "an execution was given up before its end";
     /// The way of exploring does not preserve a property that was asked for.

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use raddle_outcome::{Assumption, Kind};
+use raddle_outcome::{Assumption, Kind, Nature};
 use raddle_schedule::explorers::{Bounded, Deepening, Optimal, Parameters, Replay, by_name, names};
 use raddle_schedule::{
     ClassHash, Clock, Diverged, Explorer, Extent, Move, Omission, Trace, Visitor, class_of,
@@ -193,9 +193,13 @@ impl<'a> Run<'a> {
         if attempt.failure.is_some() {
             return self.with_few_preemptions(attempt);
         }
-        // A limit that ended the attempt does not end what comes now.
+        // A limit that ended the attempt does not end what comes now. How loops are run is the same for all explorers.
+        let is_limit = |kind: Kind| kind.nature() == Nature::Limit && kind != Kind::LoopsDisturbed;
+        let mut assumptions = attempt.explored.assumptions().iter();
         match attempt.explored.extent() {
-            Extent::Some if !self.is_over() => self.with(&Deepening::default()),
+            Extent::Some if !self.is_over() && assumptions.any(|one| is_limit(one.kind)) => {
+                self.with(&Deepening::default())
+            }
             _ => attempt,
         }
     }

@@ -424,3 +424,98 @@ fn an_atomic_that_has_held_a_freed_address_is_an_assumption() {
     assert!(report.assumptions.find(Assumed::ReusedMemory).is_some());
     assert!(!report.complete);
 }
+
+/// Requests and responses between two threads that poll; somebody else looks after the last one.
+fn rounds(count: u32) {
+    let (requests, received) = mpsc::channel::<u32>();
+    let [done, _] = numbers();
+    let (responds, looks) = (done.clone(), done.clone());
+    let server = thread::spawn(move || {
+        for request in received {
+            responds.store(request, SeqCst);
+            thread::yield_now();
+        }
+    });
+    let observer = thread::spawn(move || assert!(looks.load(SeqCst) != count, "seen"));
+    for request in 1..=count {
+        requests.send(request).unwrap();
+        while done.load(SeqCst) != request {
+            spin_loop();
+        }
+    }
+    drop(requests);
+    server.join().unwrap();
+    done.store(count + 1, SeqCst);
+    observer.join().unwrap();
+}
+
+/// A loop that other loops disturb may come to its end after more iterations than it is granted at first.
+#[test]
+fn two_threads_answer_each_other_many_times() {
+    for count in [3, 7, 12] {
+        let failed = Checker::new().bound(0).run(move || rounds(count));
+        let failure = failed.expect_err("it is seen").failure;
+        assert_eq!(failure.kind, FailureKind::Panic, "{count}: {failure:?}");
+    }
+}
+
+/// The count is not on the stack.
+#[test]
+fn a_loop_that_counts_on_the_heap_gives_up() {
+    fn wait(number: &AtomicU32, limit: u32) -> bool {
+        let looks = Box::new(std::cell::Cell::new(0));
+        let looks = std::hint::black_box(&looks);
+        while number.load(SeqCst) == 0 {
+            looks.set(looks.get() + 1);
+            if looks.get() == limit {
+                return false;
+            }
+            spin_loop();
+        }
+        true
+    }
+    finds("gives up", || {
+        let [x, y] = numbers();
+        let child = {
+            let (x, y) = (x.clone(), y.clone());
+            thread::spawn(move || {
+                x.store(1, SeqCst);
+                y.store(1, SeqCst);
+            })
+        };
+        wait(&x, u32::MAX);
+        assert!(wait(&y, 40), "gives up");
+        child.join().unwrap();
+    });
+}
+
+/// Threads that take two locks in turn, and only look, do not wake each other for ever.
+#[test]
+fn pollers_that_only_look_come_to_an_end() {
+    let report = Checker::new().explorer("optimal").max_steps(400).check(|| {
+        let locks = Arc::new([Mutex::new(0), Mutex::new(0)]);
+        let look = |locks: &[Mutex<u32>; 2]| {
+            while locks.iter().all(|lock| *lock.lock().unwrap() == 0) {
+                thread::yield_now();
+            }
+        };
+        let (first, second) = (locks.clone(), locks.clone());
+        let poller = thread::spawn(move || look(&first));
+        let setter = thread::spawn(move || *second[1].lock().unwrap() = 1);
+        look(&locks);
+        poller.join().unwrap();
+        setter.join().unwrap();
+    });
+    assert!(report.exhausted, "{report:?}");
+}
+
+/// What is freed beyond what can be kept may come back.
+#[test]
+fn memory_that_cannot_be_kept_is_an_assumption() {
+    let report = Checker::new().check(|| {
+        for _ in 0..5 {
+            drop(std::hint::black_box(vec![0u8; 64 << 20]));
+        }
+    });
+    assert!(report.assumptions.find(Assumed::ReusedMemory).is_some());
+}

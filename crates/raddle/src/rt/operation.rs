@@ -308,6 +308,20 @@ pub(crate) mod rw {
 }
 
 impl Operation {
+    /// Whether it waits for a lock, or gives one back.
+    pub(crate) fn waits_for_lock(&self) -> bool {
+        matches!(
+            self,
+            Self::Lock { .. }
+                | Self::Unlock { .. }
+                | Self::ReadLock { .. }
+                | Self::ReadUnlock { .. }
+                | Self::WriteLock { .. }
+                | Self::WriteUnlock { .. }
+                | Self::Wait { .. }
+        )
+    }
+
     /// Whether it may have to wait for other threads.
     pub(crate) fn may_wait(&self) -> bool {
         match self {

@@ -87,6 +87,8 @@ pub(super) struct Quarantine {
     bytes: Cell<usize>,
     /// Whether nothing is kept from now on.
     is_open: Cell<bool>,
+    /// Whether something was freed for which there was no room.
+    has_overflowed: Cell<bool>,
     /// The first of the blocks, by their addresses; made when somebody asks.
     known: RefCell<BTreeMap<usize, usize>>,
 }
@@ -95,7 +97,11 @@ impl Quarantine {
     /// Keeps a block. Returns whether it does.
     fn keep(&self, start: *mut u8, layout: Layout) -> bool {
         let bytes = self.bytes.get().saturating_add(layout.size());
-        if self.is_open.get() || bytes > MOST_BYTES {
+        if self.is_open.get() {
+            return false;
+        }
+        if bytes > MOST_BYTES {
+            self.has_overflowed.set(true);
             return false;
         }
         let Some(blocks) = self.make_room() else {
@@ -159,6 +165,11 @@ impl Quarantine {
     /// From now on, what is freed goes back at once.
     pub(super) fn open(&self) {
         self.is_open.set(true);
+    }
+
+    /// Whether addresses may have come back, since the last call.
+    pub(super) fn has_overflowed(&self) -> bool {
+        self.has_overflowed.take()
     }
 
     /// Gives all memory back: the execution has ended. No code under test may be running.
@@ -267,6 +278,8 @@ mod tests {
         let quarantine = Quarantine::default();
         let layout = Layout::from_size_align(MOST_BYTES + 1, 8).expect("a layout");
         assert!(!quarantine.keep(std::ptr::null_mut(), layout));
+        assert!(quarantine.has_overflowed());
+        assert!(!quarantine.has_overflowed());
         quarantine.open();
         let layout = Layout::new::<u64>();
         assert!(!quarantine.keep(std::ptr::null_mut(), layout));

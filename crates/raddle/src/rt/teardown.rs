@@ -29,6 +29,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use raddle_outcome::{Assumption, Kind as Assumed};
 use raddle_schedule::{Execution as _, Move, Step, ThreadId};
 
 use super::Runtime;
@@ -90,6 +91,11 @@ impl Program {
             self.run_on();
         }
         let dropped = self.tear_down();
+        if self.runtime.quarantine.has_overflowed() {
+            let mut state = self.runtime.state.borrow_mut();
+            let reused = Assumption::from(Assumed::ReusedMemory);
+            state.assume(reused.because("an execution frees more than can be kept"));
+        }
         self.runtime.quarantine.release();
         dropped
     }

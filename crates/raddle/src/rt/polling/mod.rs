@@ -258,7 +258,10 @@ impl Polling {
         let mut digest = Digest::of(announced, made.choice);
         for access in own {
             digest.touches(objects.kind(access.location), access);
-            let change = self.memory.touch(objects.kind(access.location), access);
+            let waits = announced.operation.waits_for_lock();
+            let change = self
+                .memory
+                .touch(objects.kind(access.location), access, waits);
             disturbed |= change.is_some();
             if change.is_some() && !objects.was_changed_in_loop(access.location) {
                 self.busy = 0;
@@ -361,12 +364,13 @@ impl State {
             scout.comes_to(number, &polling.iterations, self.settings.spin_limit);
             return;
         }
-        if has_effect && polling.busy > BUSY || polling.harassed > HARASSED {
+        let busy = BUSY.max(self.sites.busy);
+        if has_effect && polling.busy > busy || polling.harassed > HARASSED.max(2 * busy) {
             polling.suspend = Some(Suspend::Sequence {
                 first: self::number(polling.watches.len()),
                 count: polling.busy.max(polling.harassed),
             });
-            self.assume(Assumed::SuspendedLoop.at(place));
+            self.assume(Assumed::LoopsDisturbed.at(place));
             return;
         }
         let site = self.sites.site(number);
@@ -442,7 +446,7 @@ impl State {
                 Some(Last {
                     place: made.place,
                     operation: made.operation,
-                    watch: Watch::new(self.objects.kind(access.location), &access),
+                    watch: Watch::new(self.objects.kind(access.location), &access, false),
                 })
             }
             _ => None,
@@ -451,7 +455,7 @@ impl State {
 
     /// The current thread announces its next operation.
     pub(crate) fn announce(&mut self, operation: Operation, place: Place) {
-        self.notice_leaving(&operation);
+        self.notice_leaving(&operation, place);
         if operation.may_wait() {
             self.notice_waiting_while_reading(operation.locks(), place);
         }
@@ -460,9 +464,16 @@ impl State {
 
     /// The current thread is about to announce an operation. If it was continued as a last resort, and now does something that it has not done
     /// in its loop, it leaves the loop by itself: it has to be allowed to do so while others can move.
-    fn notice_leaving(&mut self, operation: &Operation) {
+    fn notice_leaving(&mut self, operation: &Operation, place: Place) {
         let thread = &self.threads[self.current.index()];
         let polling = &thread.polling;
+        let busy = polling.busy;
+        if busy > BUSY.max(self.sites.busy) && !polling.polls_at(&thread.announced, place) {
+            // Two threads that answer each other come to an end, after more iterations than they were granted.
+            self.threads[self.current.index()].polling.busy = 0;
+            self.learned |= self.sites.raise_busy(busy);
+        }
+        let polling = &self.threads[self.current.index()].polling;
         if !polling.resorted {
             return;
         }

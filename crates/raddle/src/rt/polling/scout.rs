@@ -14,7 +14,7 @@ use crate::rt::program::Program;
 pub(super) const LONGEST_ON_STACK: usize = 64;
 
 /// How many iterations a brief scout makes at least.
-const BRIEF: u32 = 16;
+const BRIEF: u32 = 128;
 
 /// A thread was suspended at a site of which too little is known.
 #[derive(Clone, Copy, Debug)]

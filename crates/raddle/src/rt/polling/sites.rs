@@ -12,6 +12,12 @@ use crate::rt::counts::{Site as Spot, site as spot};
 /// How many scouts are sent from a site. It has been suspended in as many local states then.
 const MOST_SCOUTS: u32 = 1 << 16;
 
+/// How many scouts of a site make as many iterations as they may.
+const LONG_SCOUTS: u32 = 64;
+
+/// How many iterations that change something a thread is granted at most while only loops disturb it.
+const MOST_BUSY: u32 = 64;
+
 /// What is known of a site.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Site {
@@ -37,6 +43,8 @@ pub(crate) struct Sites {
     sites: Vec<Site>,
     /// Where scouts were sent from: the site, and what the local state of the thread depends on.
     scouted: HashSet<(usize, Past)>,
+    /// How many iterations that change something threads are granted that only loops disturb, if more than by default.
+    pub(super) busy: u32,
     /// Sites of this execution from which a scout is to be sent.
     wanted: Vec<Wanted>,
     pub(in crate::rt) scout: Option<Scout>,
@@ -54,6 +62,7 @@ impl Sites {
             numbers: self.numbers.clone(),
             sites: self.sites.clone(),
             scouted: self.scouted.clone(),
+            busy: self.busy,
             wanted: Vec::new(),
             scout: None,
         }
@@ -124,7 +133,7 @@ impl Sites {
         self.scouted.insert((wanted.site, wanted.past));
         let scouts = &mut self.sites[wanted.site].scouts;
         *scouts += 1;
-        *scouts > 1
+        *scouts > LONG_SCOUTS
     }
 
     pub(super) fn take_wanted(&mut self) -> Vec<Wanted> {
@@ -146,6 +155,15 @@ impl Sites {
                     other.allowance = other.allowance.max(raised);
                 }
             }
+        }
+        is_new
+    }
+
+    /// A thread that only loops disturbed has left its loop after so many iterations that changed something. Returns whether it is granted as many from now on.
+    pub(super) fn raise_busy(&mut self, count: u32) -> bool {
+        let is_new = count > self.busy && count <= MOST_BUSY;
+        if is_new {
+            self.busy = count.max(2 * self.busy).min(MOST_BUSY);
         }
         is_new
     }

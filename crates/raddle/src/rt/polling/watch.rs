@@ -18,9 +18,13 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    pub(super) fn new(kind: Kind, access: &Access) -> Self {
-        // Who only reads what a lock protects does not mind other readers.
+    /// `waits`: the operation would have waited for the lock, or gives it back.
+    pub(super) fn new(kind: Kind, access: &Access, waits: bool) -> Self {
         let ignored = match (kind, access.mode) {
+            // Who waits for a lock never sees that it is taken.
+            (Kind::Mutex, _) if waits => mx::LOCKED,
+            (Kind::RwLock, _) if waits => rw::READERS | rw::WRITER,
+            // Who only reads what a lock protects does not mind other readers.
             (Kind::RwLock, Mode::Shared) => rw::READERS,
             _ => 0,
         };
@@ -113,7 +117,7 @@ impl Memory {
     }
 
     /// The thread touches a location. Returns whether another thread has changed it.
-    pub(super) fn touch(&mut self, kind: Kind, access: &Access) -> Option<Change> {
+    pub(super) fn touch(&mut self, kind: Kind, access: &Access, waits: bool) -> Option<Change> {
         let Access {
             location,
             mode,
@@ -147,7 +151,7 @@ impl Memory {
             Some(after)
         };
         self.touches.push(Touch {
-            watch: Watch::new(kind, access),
+            watch: Watch::new(kind, access, waits),
             found: before,
             mode,
             passing: match kind {
