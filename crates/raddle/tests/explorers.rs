@@ -63,6 +63,30 @@ fn all_explorers_cover_a_small_program() {
     assert!(naive.executions > 6);
 }
 
+/// The cells of an array are numbered in the order in which threads come to them, and are told apart all the same: the closure is called once for each
+/// class. (Before, 6,264 times for 3,328 classes of an array of eleven.)
+#[test]
+fn objects_are_told_apart_across_executions() {
+    const SIZE: usize = 8;
+    static STARTS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+    let report = Checker::new().reruns(0).check(|| {
+        STARTS.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let cells: Arc<Vec<_>> = Arc::new((0..=SIZE).map(|_| AtomicUsize::new(0)).collect());
+        let last_zero = cells.clone();
+        let last_zero = thread::spawn(move || {
+            let mut cells = last_zero.iter().rev();
+            assert!(cells.any(|cell| cell.load(SeqCst) == 0));
+        });
+        for cell in 1..=SIZE {
+            let cells = cells.clone();
+            thread::spawn(move || cells[cell].store(cells[cell - 1].load(SeqCst) + 1, SeqCst));
+        }
+        last_zero.join().unwrap();
+    });
+    assert_eq!((report.executions, report.complete), (704, true));
+    assert_eq!(STARTS.load(std::sync::atomic::Ordering::Relaxed), 704);
+}
+
 #[test]
 fn a_bound_is_no_proof() {
     let report = Checker::new().bound(1).check(adds(3, 2));

@@ -23,6 +23,11 @@ impl ClassHash {
         Self(self.0.wrapping_add(event.0))
     }
 
+    /// The hash of an event together with one that it comes after, and what that was joined with before.
+    pub(crate) fn after(self, earlier: Self) -> Self {
+        Self(mix(self.0.wrapping_add(mix(earlier.0))))
+    }
+
     /// The set with one event less.
     #[must_use]
     pub fn without(self, event: Self) -> Self {
@@ -64,6 +69,11 @@ pub fn next_event_hash(trace: &Trace, cut: &Cut, next: Move, step: &Step) -> Cla
         }
     }
     finish(next, cut.count(next.thread), after)
+}
+
+/// A hash that says which step of which thread it is, and nothing more.
+pub(crate) fn step_hash(thread: ThreadId, number: u32) -> ClassHash {
+    ClassHash(mix(name(thread, number)))
 }
 
 fn name_after(trace: &Trace, earlier: usize, sum: u128) -> u128 {

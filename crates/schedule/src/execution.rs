@@ -109,7 +109,8 @@ pub enum Status {
 /// What a step did, or would do.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Step {
-    /// What it touches: each location at most once.
+    /// What it touches: each location at most once. Which one is the first was decided when the thread came to the step, and
+    /// does not depend on what others do before it is made.
     pub accesses: Vec<Access>,
     /// The threads whose next step comes after this one although no location says so: those
     /// that it starts, and those that it wakes.

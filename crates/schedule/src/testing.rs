@@ -74,6 +74,36 @@ pub enum Op {
     Unless(u64, usize),
 }
 
+impl Op {
+    /// The variables that it may touch.
+    fn variables(self) -> impl Iterator<Item = u32> {
+        let (one, other) = match self {
+            Self::Unless(..) | Self::Choose(_) | Self::Join(_) | Self::Spawn(_) => (None, None),
+            Self::Wait(x, y) | Self::AwaitEither(x, _, y, _) | Self::AwaitBoth(x, _, y, _) => {
+                (Some(x), Some(y))
+            }
+            Self::Read(x)
+            | Self::Write(x, _)
+            | Self::Add(x, _)
+            | Self::Cas(x, ..)
+            | Self::Await(x, _)
+            | Self::Down(x)
+            | Self::Lock(x)
+            | Self::Unlock(x)
+            | Self::TryLock(x)
+            | Self::ReadLock(x)
+            | Self::ReadUnlock(x)
+            | Self::TryReadLock(x)
+            | Self::WriteLock(x)
+            | Self::WriteUnlock(x)
+            | Self::TryWriteLock(x)
+            | Self::NotifyOne(x)
+            | Self::NotifyAll(x) => (Some(x), None),
+        };
+        one.into_iter().chain(other)
+    }
+}
+
 const WRITER: u64 = 1 << 40;
 
 #[derive(Clone, Debug, Default)]
@@ -109,6 +139,24 @@ pub struct Toy {
     threads: Vec<Thread>,
     ids: Vec<ThreadId>,
     values: Vec<u64>,
+    numbering: Option<Numbering>,
+}
+
+/// Numbers in the order of first use.
+#[derive(Clone, Debug, Default)]
+struct Numbering {
+    numbers: Vec<Option<u32>>,
+    used: u32,
+}
+
+impl Numbering {
+    fn add(&mut self, at: Location) {
+        let number = &mut self.numbers[at.index()];
+        if number.is_none() {
+            *number = Some(self.used);
+            self.used += 1;
+        }
+    }
 }
 
 impl Toy {
@@ -119,30 +167,10 @@ impl Toy {
         let mut spawned = vec![false; program.len()];
         let mut variables = 0;
         for op in program.iter().flatten() {
-            match *op {
-                Op::Spawn(thread) => spawned[thread as usize] = true,
-                Op::Wait(x, y) | Op::AwaitEither(x, _, y, _) | Op::AwaitBoth(x, _, y, _) => {
-                    variables = variables.max(x.max(y) + 1);
-                }
-                Op::Unless(..) | Op::Choose(_) | Op::Join(_) => {}
-                Op::Read(x)
-                | Op::Write(x, _)
-                | Op::Add(x, _)
-                | Op::Cas(x, ..)
-                | Op::Await(x, _)
-                | Op::Down(x)
-                | Op::Lock(x)
-                | Op::Unlock(x)
-                | Op::TryLock(x)
-                | Op::ReadLock(x)
-                | Op::ReadUnlock(x)
-                | Op::TryReadLock(x)
-                | Op::WriteLock(x)
-                | Op::WriteUnlock(x)
-                | Op::TryWriteLock(x)
-                | Op::NotifyOne(x)
-                | Op::NotifyAll(x) => variables = variables.max(x + 1),
+            if let Op::Spawn(thread) = *op {
+                spawned[thread as usize] = true;
             }
+            variables = op.variables().fold(variables, |most, x| most.max(x + 1));
         }
         Self {
             program,
@@ -151,7 +179,16 @@ impl Toy {
             threads: Vec::new(),
             ids: Vec::new(),
             values: Vec::new(),
+            numbering: None,
         }
+    }
+
+    /// The same program, in which locations have numbers in the order in which an execution comes to them, as real
+    /// objects do.
+    #[must_use]
+    pub fn numbered_by_first_use(mut self) -> Self {
+        self.numbering = Some(Numbering::default());
+        self
     }
 
     /// What each thread got from its operations.
@@ -335,11 +372,45 @@ impl Toy {
         }
         let end = self.program[thread].len();
         self.threads[thread].pc = self.threads[thread].pc.min(end);
+        self.number_pending(thread);
+    }
+
+    /// Gives numbers to what the next step of a thread may touch.
+    fn number_pending(&mut self, thread: usize) {
+        let end = match self.pending(thread) {
+            Pending::Op(Op::Join(other)) => Some(self.end_of(other as usize)),
+            _ => None,
+        };
+        let Some(numbering) = &mut self.numbering else {
+            return;
+        };
+        end.into_iter().for_each(|at| numbering.add(at));
+        if let Some(op) = self.program[thread].get(self.threads[thread].pc) {
+            op.variables().for_each(|x| numbering.add(Location(x)));
+        }
+    }
+
+    /// The number of a location in this execution.
+    fn numbered(&self, at: Location) -> Location {
+        match &self.numbering {
+            None => at,
+            Some(numbering) => Location(numbering.numbers[at.index()].unwrap_or(u32::MAX)),
+        }
+    }
+
+    fn number_accesses(&self, step: &mut Step) {
+        for access in &mut step.accesses {
+            access.location = self.numbered(access.location);
+        }
     }
 
     fn start(&mut self, thread: u32) {
         self.ids.push(ThreadId(thread));
         self.threads[thread as usize].started = true;
+        let end = self.end_of(thread as usize);
+        if let Some(numbering) = &mut self.numbering {
+            numbering.add(end);
+        }
         self.settle(thread as usize);
     }
 }
@@ -349,6 +420,10 @@ impl Execution for Toy {
         self.values = vec![0; self.variables as usize + self.program.len()];
         self.threads = vec![Thread::default(); self.program.len()];
         self.ids.clear();
+        if let Some(numbering) = &mut self.numbering {
+            numbering.used = 0;
+            numbering.numbers = vec![None; self.values.len()];
+        }
         for thread in 0..self.program.len() {
             if !self.spawned[thread] {
                 self.start(u32::try_from(thread).unwrap_or(u32::MAX));
@@ -358,6 +433,12 @@ impl Execution for Toy {
 
     fn threads(&self) -> &[ThreadId] {
         &self.ids
+    }
+
+    fn location_count(&self) -> usize {
+        self.numbering
+            .as_ref()
+            .map_or(usize::MAX, |numbering| numbering.used as usize)
     }
 
     fn status(&self, thread: ThreadId) -> Status {
@@ -435,6 +516,7 @@ impl Execution for Toy {
         if !matches!(pending, Pending::Retake(_)) {
             self.threads[thread].pc += 1;
         }
+        self.number_accesses(step);
         if !matches!(pending, Pending::End) {
             self.settle(thread);
         }
@@ -454,7 +536,12 @@ impl Execution for Toy {
             Some(pending) => *pending,
             None => self.pending(index),
         };
-        let value = |x: Location| trace.value_at(x, cut).unwrap_or(self.values[x.index()]);
-        self.effect(index, pending, value, step)
+        let value = |x: Location| {
+            let after = trace.value_at(self.numbered(x), cut);
+            after.unwrap_or(self.values[x.index()])
+        };
+        let is_possible = self.effect(index, pending, value, step);
+        self.number_accesses(step);
+        is_possible
     }
 }

@@ -25,6 +25,7 @@
 //! - **What a step would do elsewhere** may differ from what it did: a compare-exchange that failed
 //!   may succeed. [`Execution::foresee`] tells.
 
+mod names;
 mod parallel;
 mod race;
 mod wakeup_tree;
@@ -32,10 +33,11 @@ mod wakeup_tree;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use names::Names;
 use parallel::{Common, Taken};
 use race::{Race, Second, conflict};
 use raddle_outcome::{Coverage, Extent, Kind, LeftOut};
-use wakeup_tree::{Branch, Sequence, WakeupTree};
+use wakeup_tree::{Branch, Here, Sequence, WakeupTree};
 
 use crate::execution::{Diverged, Execution, Move, Status, Step, ThreadId};
 use crate::explorer::{Explorer, Omission, Visitor, default_thread, part_done};
@@ -97,6 +99,7 @@ struct Search<'a, X> {
     step: Step,
     race: Race,
     sequence: Sequence,
+    names: Names,
     /// The first events of the races that are looked at.
     found: Vec<usize>,
     /// Empty lists of moves, to be used again.
@@ -119,6 +122,7 @@ impl<'a, X: Execution> Search<'a, X> {
             step: Step::default(),
             race: Race::default(),
             sequence: Sequence::default(),
+            names: Names::default(),
             found: Vec::new(),
             spare: Vec::new(),
             redundant: 0,
@@ -304,6 +308,7 @@ impl<'a, X: Execution> Search<'a, X> {
     /// Reverses the races of the execution. A race of two events that were there before is another one now if the
     /// new events, those from `begin` on, do not all come after its first event: they are then part of its sequence.
     fn reverse_races(&mut self, begin: usize, visitor: &mut impl Visitor<X>) -> ControlFlow<()> {
+        self.names.forget();
         self.race.begin_with(&self.trace, begin);
         for event in self.race.first_to_be_reversed(&self.trace, begin)..self.trace.len() {
             self.race.is_new = event >= begin;
@@ -463,6 +468,7 @@ impl<'a, X: Execution> Search<'a, X> {
             step,
             race,
             sequence,
+            names,
             ..
         } = self;
         let mut covers =
@@ -470,8 +476,12 @@ impl<'a, X: Execution> Search<'a, X> {
         let node = &mut nodes[first];
         if !node.sleep.iter().any(&mut covers) {
             race.sequence(trace, first, sequence);
-            node.wakeup_tree
-                .insert(trace, sequence, node.stable_locations, false);
+            let mut here = Here {
+                trace,
+                names,
+                stable: node.stable_locations,
+            };
+            node.wakeup_tree.insert(&mut here, sequence, false);
         }
     }
 }

@@ -28,14 +28,13 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
-use super::wakeup_tree::{Branch, Sequence, WakeupTree};
+use super::wakeup_tree::{Branch, Here, Sequence, WakeupTree};
 use super::{Node, Optimal, Search};
 use raddle_outcome::{Coverage, Extent};
 
 use crate::execution::{Diverged, Execution, Move};
 use crate::explorer::Visitor;
 use crate::explorers::workers::{Pool, Stoppable};
-use crate::trace::Trace;
 
 /// So many states may be shared. They are kept to the end.
 const MOST_SHARED: usize = 1 << 18;
@@ -276,6 +275,7 @@ impl<X: Execution> Search<'_, X> {
             step,
             race,
             sequence,
+            names,
             shared,
             common,
             ..
@@ -305,14 +305,17 @@ impl<X: Execution> Search<'_, X> {
             }) => Some((*child, *step)),
         };
         race.sequence(trace, first, sequence);
+        let mut here = Here {
+            trace,
+            names,
+            stable: node.stable_locations,
+        };
         if let Some((child, step)) = child {
             drop(branches);
             sequence.take_out(step);
-            common.insert(child, trace, sequence, node.stable_locations);
+            common.insert(child, &mut here, sequence);
         } else {
-            branches
-                .wakeup_tree
-                .insert(trace, sequence, node.stable_locations, false);
+            branches.wakeup_tree.insert(&mut here, sequence, false);
             drop(branches);
             common.pool.put(shared[first].node.number);
         }
@@ -431,7 +434,7 @@ impl Common {
 
     /// Adds a sequence to the wake-up tree of a state on the way of a planned one, or further down the way, unless it is
     /// covered.
-    fn insert(&self, number: usize, trace: &Trace, sequence: &mut Sequence, stable: usize) {
+    fn insert(&self, number: usize, here: &mut Here<'_>, sequence: &mut Sequence) {
         let mut node = self.node(number);
         let mut doubtful = false;
         loop {
@@ -444,7 +447,7 @@ impl Common {
                     (Some(planned), Standing::Sound) => planned,
                     _ => continue,
                 };
-                match planned.is_weak_initial(trace, sequence, stable) {
+                match planned.is_weak_initial(here, sequence) {
                     Some(true) => {
                         weak_initial = Some(begun);
                         break;
@@ -464,7 +467,7 @@ impl Common {
                 }
                 None => {
                     let tree = &mut branches.wakeup_tree;
-                    tree.insert(trace, sequence, stable, doubtful);
+                    tree.insert(here, sequence, doubtful);
                     drop(branches);
                     self.pool.put(node.number);
                     return;

@@ -1,10 +1,28 @@
 //! Wake-up trees: the sequences that are to be run from a state.
 
+use super::names::{Name, Names};
 use crate::execution::{Location, Mode, Move};
 use crate::trace::Trace;
 
 /// What a step touches.
 type Touches = Vec<(Location, Mode)>;
+
+/// What a step of a wake-up tree touches.
+#[derive(Debug)]
+struct Planned {
+    location: Location,
+    mode: Mode,
+    /// What it is called in other executions, if it may have another number there.
+    names: Box<[Name]>,
+}
+
+/// What the executions have in common in which a sequence was found and in which it is inserted.
+pub(super) struct Here<'a> {
+    pub(super) trace: &'a Trace,
+    pub(super) names: &'a mut Names,
+    /// The locations below this have the same numbers in all executions that come by the state.
+    pub(super) stable: usize,
+}
 
 /// A sequence that is to be inserted.
 #[derive(Clone, Debug, Default)]
@@ -48,14 +66,23 @@ impl Sequence {
         }
     }
 
-    fn touches(&self, trace: &Trace, element: Element) -> Touches {
-        match element.event {
-            Some(event) => trace
-                .accesses(event)
-                .map(|access| (access.location, access.mode))
-                .collect(),
-            None => self.last.clone(),
-        }
+    /// What an element touches, for a tree that other executions are compared with.
+    fn planned(&self, here: &mut Here<'_>, element: Element) -> Vec<Planned> {
+        let mut planned = Vec::new();
+        self.all_touched(here.trace, element, |location, mode| {
+            let names = if location.index() < here.stable {
+                Box::default()
+            } else {
+                here.names.of(here.trace, location)
+            };
+            planned.push(Planned {
+                location,
+                mode,
+                names,
+            });
+            true
+        });
+        planned
     }
 }
 
@@ -63,7 +90,7 @@ impl Sequence {
 #[derive(Debug)]
 pub(super) struct Branch {
     pub(super) step: Move,
-    touches: Touches,
+    touches: Vec<Planned>,
     pub(super) then: WakeupTree,
     /// The locations below this have the same numbers in the execution that it was found in and in all that come by the state
     /// it was to be run from.
@@ -83,7 +110,7 @@ impl WakeupTree {
         for &step in steps.iter().rev() {
             tree = Self(vec![Branch {
                 step,
-                touches: Touches::new(),
+                touches: Vec::new(),
                 then: tree,
                 stable: 0,
                 doubtful: false,
@@ -110,23 +137,22 @@ impl WakeupTree {
     /// Adds a sequence, unless one of the tree begins all executions that this one begins. It goes down along the
     /// first branches that are weak initials of what is left of the sequence; that is `insert` of the paper.
     ///
-    /// Locations from `stable` on may have had other numbers when the tree was made: two of those may be the same.
-    /// They are taken for the same, and then the sequence may be redundant: it is *doubtful*. When it is run, what sleeps at its end tells whether
+    /// Locations from `stable` on may have had other numbers when the tree was made. One that has no name in this execution may be any of
+    /// them. It is taken for the same, and then the sequence may be redundant: it is *doubtful*. When it is run, what sleeps at its end tells whether
     /// it is, and then it is given up. Until then it covers nothing: a sequence that begins like it makes it longer
     /// instead. (Whatever is run after a sequence first, what else can come follows from the races of that.)
     /// It may be `doubtful` before.
     pub(super) fn insert(
         &mut self,
-        trace: &Trace,
+        here: &mut Here<'_>,
         sequence: &mut Sequence,
-        stable: usize,
         mut doubtful: bool,
     ) {
         let mut tree = self;
         loop {
             let mut weak_initial = None;
             for (position, branch) in tree.0.iter().enumerate() {
-                match branch.is_weak_initial(trace, sequence, stable) {
+                match branch.is_weak_initial(here, sequence) {
                     Some(true) => {
                         weak_initial = Some(position);
                         break;
@@ -152,8 +178,8 @@ impl WakeupTree {
         for &element in sequence.elements.iter().rev() {
             added = Self(vec![Branch {
                 step: element.step,
-                touches: sequence.touches(trace, element),
-                stable,
+                touches: sequence.planned(here, element),
+                stable: here.stable,
                 doubtful: doubtful && added.0.is_empty(),
                 then: added,
             }]);
@@ -167,9 +193,8 @@ impl Branch {
     /// sequence, as far as is known. If so, takes the step out of the sequence.
     pub(super) fn is_weak_initial(
         &self,
-        trace: &Trace,
+        here: &mut Here<'_>,
         sequence: &mut Sequence,
-        stable: usize,
     ) -> Option<bool> {
         let own = sequence
             .elements
@@ -178,7 +203,7 @@ impl Branch {
         let Some(position) = own else {
             let mut known = Some(true);
             for &element in &sequence.elements {
-                match self.is_independent_of(trace, sequence, element, stable) {
+                match self.is_independent_of(here, sequence, element) {
                     Some(true) => {}
                     Some(false) => return Some(false),
                     None => known = None,
@@ -191,7 +216,7 @@ impl Branch {
             .iter()
             .all(|earlier| match earlier.event {
                 Some(earlier) => match element.event {
-                    Some(event) => !trace.happens_before(earlier, event),
+                    Some(event) => !here.trace.happens_before(earlier, event),
                     None => !sequence.after.contains(&earlier),
                 },
                 None => false,
@@ -205,24 +230,28 @@ impl Branch {
 
     fn is_independent_of(
         &self,
-        trace: &Trace,
+        here: &mut Here<'_>,
         sequence: &Sequence,
         element: Element,
-        stable: usize,
     ) -> Option<bool> {
         // The tree may have been part of one that was made for an earlier state.
-        let stable = self.stable.min(stable);
+        let stable = self.stable.min(here.stable);
         let mut known = Some(true);
-        for &(mine, mode) in &self.touches {
-            let is_other = sequence.all_touched(trace, element, |theirs, other| {
-                if !mode.conflicts_with(other) {
+        for mine in &self.touches {
+            let is_other = sequence.all_touched(here.trace, element, |theirs, mode| {
+                if !mine.mode.conflicts_with(mode) {
                     return true;
                 }
-                if mine.index().min(theirs.index()) >= stable {
-                    known = None;
-                    return true;
+                if mine.location.index().min(theirs.index()) < stable {
+                    return mine.location != theirs;
                 }
-                mine != theirs
+                match here.names.locate(here.trace, &mine.names) {
+                    Some(location) => location != theirs,
+                    None => {
+                        known = None;
+                        true
+                    }
+                }
             });
             if !is_other {
                 return Some(false);
