@@ -13,7 +13,7 @@ use std::alloc::{GlobalAlloc, Layout, System as SystemAllocator};
 use std::cell::Cell;
 use std::sync::Arc;
 
-use raddle_explore::{Choice, Footprint, Guard, Position, Status, Step, System};
+use raddle_explore::{Choice, Footprint, Guard, Packed, Position, Status, Step, System};
 use raddle_lang::Source;
 use raddle_machine::{Granularity, Machine};
 
@@ -58,7 +58,7 @@ struct Walk {
     initial: <Machine as System>::State,
     state: <Machine as System>::State,
     step: Step<<Machine as System>::State>,
-    bytes: Vec<u8>,
+    packed: Packed,
     guards: Vec<Guard>,
     reads: Footprint,
 }
@@ -74,7 +74,7 @@ impl Walk {
             machine,
             state: <Machine as System>::State::default(),
             step: Step::default(),
-            bytes: Vec::new(),
+            packed: Packed::default(),
             guards: Vec::new(),
             reads: Vec::new(),
         }
@@ -88,7 +88,7 @@ impl Walk {
             initial,
             state,
             step,
-            bytes,
+            packed,
             guards,
             reads,
         } = self;
@@ -112,9 +112,8 @@ impl Walk {
             }
             if step.status == Status::Moved {
                 machine.canonicalise(&mut step.after);
-                bytes.clear();
-                machine.encode(&step.after, bytes);
-                machine.decode(bytes, state);
+                machine.encode(&step.after, packed);
+                machine.decode(packed.words(), state);
                 moved += 1;
                 stuck = 0;
             } else {

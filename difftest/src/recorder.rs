@@ -3,8 +3,8 @@
 use std::collections::{BTreeSet, HashSet};
 
 use raddle_explore::{
-    Access, Choice, Fault, FaultKind, Footprint, Guard, Location, Place, Position, Status, Step,
-    System, Variable,
+    Access, Changed, Choice, Fault, FaultKind, Footprint, Guard, Location, Packed, Place, Position,
+    Renamed, Status, Step, System, Variable,
 };
 use raddle_machine::{Machine, State};
 
@@ -108,16 +108,20 @@ impl System for Recorder {
         }
     }
 
-    fn canonicalise(&mut self, state: &mut State) {
-        self.machine.canonicalise(state);
+    fn canonicalise(&mut self, state: &mut State) -> Renamed {
+        self.machine.canonicalise(state)
     }
 
-    fn encode(&self, state: &State, bytes: &mut Vec<u8>) {
-        self.machine.encode(state, bytes);
+    fn encode(&self, state: &State, packed: &mut Packed) {
+        self.machine.encode(state, packed);
     }
 
-    fn decode(&self, bytes: &[u8], state: &mut State) {
-        self.machine.decode(bytes, state);
+    fn encode_changed(&self, state: &State, changed: Changed, packed: &mut Packed) {
+        self.machine.encode_changed(state, changed, packed);
+    }
+
+    fn decode(&self, words: &[u64], state: &mut State) {
+        self.machine.decode(words, state);
     }
 
     fn canonicalise_following(&mut self, state: &mut State, thread: Position) -> Position {

@@ -3,8 +3,8 @@
 use raddle_difftest::{Aspect, Campaign, Contender, Recorder};
 use raddle_explore::reductions::full::Full;
 use raddle_explore::{
-    Action, Choice, Effort, Fault, Position, PropertySet, Race, Reduction, Status, Step, System,
-    Visitor,
+    Action, Changed, Choice, Effort, Fault, Position, PropertySet, Race, Reduction, Status, Step,
+    System, Visitor,
 };
 
 /// Finds a program on which the reduction goes wrong, and shrinks it.
@@ -53,7 +53,7 @@ impl Reduction<Recorder> for FirstThread {
                 effort.transitions += 1;
                 if goes_on {
                     system.canonicalise(&mut step.after);
-                    visitor.successor(system, &[taken], &step.after);
+                    visitor.successor(system, &[taken], &step.after, Changed::ALL);
                 }
             });
             if moved {
@@ -130,9 +130,15 @@ impl<F: Filter> Visitor<Recorder> for Through<'_, F> {
         self.visitor.properties()
     }
 
-    fn successor(&mut self, system: &mut Recorder, path: &[Action], state: &State) {
+    fn successor(
+        &mut self,
+        system: &mut Recorder,
+        path: &[Action],
+        state: &State,
+        changed: Changed,
+    ) {
         if !self.filter.hides_successor(path) {
-            self.visitor.successor(system, path, state);
+            self.visitor.successor(system, path, state, changed);
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use crate::parts::Packed;
 use crate::system::{Action, Choice, Position, Status, Step, System};
 
 /// An execution that comes back to a state, and then goes on as before.
@@ -35,9 +36,9 @@ pub fn run_in_turn<S: System>(system: &mut S, most_steps: usize) -> Option<Repea
     let mut seen = HashMap::new();
     let mut turn = 0;
     while schedule.len() <= most_steps {
-        let mut key = (turn as u32).to_le_bytes().to_vec();
-        system.encode(&state, &mut key);
-        if let Some(repeats_from) = seen.insert(key, schedule.len()) {
+        let mut packed = Packed::default();
+        system.encode(&state, &mut packed);
+        if let Some(repeats_from) = seen.insert((turn, packed), schedule.len()) {
             return Some(Repeating {
                 schedule,
                 repeats_from,

@@ -35,6 +35,7 @@ mod in_turn;
 pub mod interior;
 pub mod lock_order;
 pub mod movers;
+pub mod parts;
 pub mod property;
 pub mod reduction;
 pub mod reductions;
@@ -46,6 +47,7 @@ pub mod system;
 pub mod testing;
 
 pub use in_turn::{Repeating, run_in_turn};
+pub use parts::{Changed, Packed, Parts, Renamed};
 pub use property::{Property, PropertySet};
 pub use raddle_outcome::{Assumption, Kind, Verdict};
 pub use reduction::{

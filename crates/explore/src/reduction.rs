@@ -19,7 +19,7 @@
 //! struct Count { successors: usize }
 //!
 //! impl<S: System> Visitor<S> for Count {
-//!     fn successor(&mut self, _: &mut S, _: &[Action], _: &S::State) { self.successors += 1; }
+//!     fn successor(&mut self, _: &mut S, _: &[Action], _: &S::State, _: Changed) { self.successors += 1; }
 //! }
 //!
 //! // Three threads, each of which can move.
@@ -33,6 +33,7 @@
 
 use crate::lock_order::Deadlocks;
 use crate::movers::Protection;
+use crate::parts::Changed;
 use crate::property::PropertySet;
 use crate::system::{Access, AccessKind, Action, Fault, Place, Position, Step, System};
 
@@ -143,8 +144,9 @@ pub trait Visitor<S: System> {
         PropertySet::NONE
     }
 
-    /// The next boundary state, after a path of at least one move.
-    fn successor(&mut self, system: &mut S, path: &[Action], state: &S::State);
+    /// The next boundary state, after a path of at least one move; and which parts of it differ
+    /// from those of the expanded state, at most.
+    fn successor(&mut self, system: &mut S, path: &[Action], state: &S::State, changed: Changed);
 
     /// The last move of the path failed, and its thread has stopped for good. Says whether
     /// the others are to go on: whether the state after it matters any more.

@@ -1,5 +1,6 @@
 //! Walking a schedule.
 
+use crate::parts::Packed;
 use crate::system::{Action, Position, Status, Step, System};
 
 /// One move of a schedule as [`replay`] meets it.
@@ -139,7 +140,7 @@ pub fn repeats_fairly<S: System>(system: &mut S, schedule: &[Action], from: usiz
                 }
             }
         });
-    let (mut first, mut last) = (Vec::new(), Vec::new());
+    let (mut first, mut last) = (Packed::default(), Packed::default());
     system.encode(&start, &mut first);
     system.encode(&end, &mut last);
     let fair = threads.iter().all(|(_, treated)| treated.fairly);

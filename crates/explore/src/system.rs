@@ -33,6 +33,8 @@
 //! # let _ = run_to_the_end::<raddle_explore::testing::Counters>;
 //! ```
 
+use crate::parts::{Changed, Packed, Renamed};
+
 /// A thread, by its position in the thread table of a state. It is no name of the thread: see
 /// [`System::thread_name`].
 ///
@@ -262,6 +264,9 @@ pub struct Step<State> {
     pub status: Status,
     /// The state after it, if it moved or failed; otherwise meaningless.
     pub after: State,
+    /// Which parts of the state differ after it, at most, if it moved or failed; otherwise
+    /// meaningless.
+    pub changed: Changed,
     /// What it touched.
     pub footprint: Footprint,
     /// The next alternative of this thread in the same state, if there is one. Some
@@ -301,13 +306,21 @@ pub trait System {
     ///
     /// Threads keep their positions, unless one was started since the state was in canonical form,
     /// or one that has ended disappears.
-    fn canonicalise(&mut self, state: &mut Self::State);
+    fn canonicalise(&mut self, state: &mut Self::State) -> Renamed;
 
-    /// Appends a compact, unambiguous encoding of a canonical state.
-    fn encode(&self, state: &Self::State, bytes: &mut Vec<u8>);
+    /// Writes a canonical state in words, in place of what was in the buffer. The
+    /// [module of parts](crate::parts) says what it promises.
+    fn encode(&self, state: &Self::State, packed: &mut Packed);
 
-    /// Restores a state from its encoding.
-    fn decode(&self, bytes: &[u8], state: &mut Self::State);
+    /// Like [`encode`](Self::encode), into a buffer that holds a state that differs from this one
+    /// in the changed parts only.
+    fn encode_changed(&self, state: &Self::State, changed: Changed, packed: &mut Packed) {
+        let _ = changed;
+        self.encode(state, packed);
+    }
+
+    /// Restores a state from the words that [`encode`](Self::encode) wrote.
+    fn decode(&self, words: &[u64], state: &mut Self::State);
 
     /// Like [`canonicalise`](Self::canonicalise), and says where a thread is then that
     /// has not ended. Whoever renumbers threads must say.

@@ -5,6 +5,7 @@
 //! system can do: races, locks, choices, assumptions, deadlocks, faults, endless
 //! executions, and threads that are renumbered.
 
+use crate::parts::{Changed, Packed, Renamed};
 use crate::system::{
     Access, AccessKind, Choice, Fault, FaultKind, Footprint, Location, Place, Position, Status,
     Step, SyncOp, System,
@@ -162,6 +163,9 @@ impl System for Counters {
     fn step(&mut self, state: &State, thread: Position, choice: Choice, step: &mut Step<State>) {
         step.footprint.clear();
         step.next_choice = None;
+        step.changed = Changed::NONE;
+        step.changed.add(0);
+        step.changed.add(1 + thread.index());
         let me = &state.threads[thread.index()];
         let (Some(op), false) = (self.next_op(me), me.failed) else {
             step.status = Status::Ended;
@@ -262,6 +266,7 @@ impl System for Counters {
             }
             Op::Spawn(code) => {
                 threads.push(Thread::new(code));
+                step.changed = Changed::ALL;
                 Taken::Moved
             }
         };
@@ -286,36 +291,48 @@ impl System for Counters {
     }
 
     /// Threads are ordered by name, so that the order of spawns leaves no trace.
-    fn canonicalise(&mut self, state: &mut State) {
+    fn canonicalise(&mut self, state: &mut State) -> Renamed {
+        if state.threads.is_sorted_by_key(|thread| thread.code) {
+            return Renamed::Nothing;
+        }
         state.threads.sort_by_key(|thread| thread.code);
+        Renamed::Something
     }
 
-    fn encode(&self, state: &State, bytes: &mut Vec<u8>) {
-        bytes.extend_from_slice(&state.counters);
-        bytes.extend_from_slice(&state.locks);
+    /// One part for the counters and locks, and one for each thread.
+    fn encode(&self, state: &State, packed: &mut Packed) {
+        let word = |bytes: &[u8]| {
+            let mut word = [0; 8];
+            word[..bytes.len()].copy_from_slice(bytes);
+            u64::from_le_bytes(word)
+        };
+        packed.clear();
+        packed.push(word(&state.counters) | word(&state.locks) << 32);
+        packed.end_part();
         for thread in &state.threads {
-            bytes.extend([
-                thread.code,
-                thread.next,
-                thread.register,
-                u8::from(thread.failed),
-            ]);
+            let failed = u8::from(thread.failed);
+            packed.push(word(&[thread.code, thread.next, thread.register, failed]));
+            packed.end_part();
         }
     }
 
-    fn decode(&self, bytes: &[u8], state: &mut State) {
-        let (counters, rest) = bytes.split_at(self.initial.counters.len());
-        let (locks, threads) = rest.split_at(self.initial.locks.len());
+    fn decode(&self, words: &[u64], state: &mut State) {
+        let (shared, threads) = words.split_first().expect("an encoded state is complete");
+        let shared = shared.to_le_bytes();
+        let (counters, locks) = shared.split_at(4);
         state.counters.clear();
         state.counters.extend_from_slice(counters);
         state.locks.clear();
         state.locks.extend_from_slice(locks);
         state.threads.clear();
-        let threads = threads.chunks_exact(4).map(|fields| Thread {
-            code: fields[0],
-            next: fields[1],
-            register: fields[2],
-            failed: fields[3] != 0,
+        let threads = threads.iter().map(|word| {
+            let [code, next, register, failed, ..] = word.to_le_bytes();
+            Thread {
+                code,
+                next,
+                register,
+                failed: failed != 0,
+            }
         });
         state.threads.extend(threads);
     }

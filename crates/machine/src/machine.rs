@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use raddle_explore::repair::Repair;
 use raddle_explore::{
-    Access, AccessKind, Choice, Fault, FaultKind, Footprint, Guard, Location, Place, Position,
-    Status, Step, SyncOp, System, Variable,
+    Access, AccessKind, Changed, Choice, Fault, FaultKind, Footprint, Guard, Location, Packed,
+    Place, Position, Renamed, Status, Step, SyncOp, System, Variable,
 };
 use raddle_lang::Span;
 
@@ -348,6 +348,7 @@ impl System for Machine {
     fn step(&mut self, state: &State, thread: Position, choice: Choice, step: &mut Step<State>) {
         let thread = thread.index();
         step.footprint.clear();
+        step.changed = Changed::ALL;
         step.next_choice = None;
         if state.has_stopped(thread) {
             step.status = Status::Ended;
@@ -421,16 +422,19 @@ impl System for Machine {
         }
     }
 
-    fn canonicalise(&mut self, state: &mut State) {
-        self.canonicalise_with_renaming(state);
+    fn canonicalise(&mut self, state: &mut State) -> Renamed {
+        match self.canonicalise_with_renaming(state) {
+            None => Renamed::Nothing,
+            Some(_) => Renamed::Something,
+        }
     }
 
-    fn encode(&self, state: &State, bytes: &mut Vec<u8>) {
-        encode::encode(&self.program, state, bytes);
+    fn encode(&self, state: &State, packed: &mut Packed) {
+        encode::encode(&self.program, state, packed);
     }
 
-    fn decode(&self, bytes: &[u8], state: &mut State) {
-        encode::decode(&self.program, bytes, state);
+    fn decode(&self, words: &[u64], state: &mut State) {
+        encode::decode(&self.program, words, state);
     }
 
     fn canonicalise_following(&mut self, state: &mut State, thread: Position) -> Position {

@@ -126,11 +126,11 @@ fn every_state_survives_being_stored() {
     let mut seen = std::collections::HashSet::new();
     let mut step = Step::default();
     while let Some(state) = pending.pop() {
-        let bytes = encoded(&machine, &state);
+        let words = encoded(&machine, &state);
         let mut restored = raddle_machine::State::default();
-        machine.decode(&bytes, &mut restored);
+        machine.decode(&words, &mut restored);
         assert_eq!(restored, state);
-        if !seen.insert(bytes) {
+        if !seen.insert(words) {
             continue;
         }
         for thread in 0..machine.thread_count(&state) {

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use raddle_explore::reductions::full::Full;
-use raddle_explore::{Order, Outcome, PropertySet, Search, System};
+use raddle_explore::{Order, Outcome, Packed, PropertySet, Search, System};
 use raddle_lang::{Source, Style, diagnostic};
 use raddle_machine::narrate::{Narrator, Told};
 use raddle_machine::{Granularity, Machine, Program};
@@ -106,10 +106,10 @@ fn explore(case: u64, program: &Arc<Program>) {
 /// The initial state is what its encoding says.
 fn round_trip(machine: &mut Machine) {
     let state = machine.initial();
-    let mut bytes = Vec::new();
-    machine.encode(&state, &mut bytes);
+    let mut packed = Packed::default();
+    machine.encode(&state, &mut packed);
     let mut decoded = state.clone();
-    machine.decode(&bytes, &mut decoded);
+    machine.decode(packed.words(), &mut decoded);
     assert_eq!(decoded, state);
 }
 

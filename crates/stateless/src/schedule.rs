@@ -1,6 +1,6 @@
 //! Executions as schedules that others can replay.
 
-use raddle_explore::{Action, Choice, Position, Status, Step, System};
+use raddle_explore::{Action, Choice, Packed, Position, Status, Step, System};
 
 /// The moves of an execution in which no state was brought into canonical form as a schedule for
 /// [`raddle_explore::replay`], which does so after every move; and the state after them, as it was without that.
@@ -15,7 +15,7 @@ pub(super) fn canonical_schedule<S: System>(
     let mut canonical = state.clone();
     let mut step = Step::default();
     let mut schedule = Vec::new();
-    let (mut wanted, mut found) = (Vec::new(), Vec::new());
+    let (mut wanted, mut found) = (Packed::default(), Packed::default());
     for taken in moves {
         let thread = system.canonicalise_following(&mut state.clone(), taken.thread);
         system.step(&state, taken.thread, taken.choice, &mut step);
@@ -43,10 +43,9 @@ pub(super) fn canonical_schedule<S: System>(
     (schedule, state)
 }
 
-fn encode_canonical<S: System>(system: &mut S, state: &mut S::State, bytes: &mut Vec<u8>) {
+fn encode_canonical<S: System>(system: &mut S, state: &mut S::State, packed: &mut Packed) {
     system.canonicalise(state);
-    bytes.clear();
-    system.encode(state, bytes);
+    system.encode(state, packed);
 }
 
 /// Where a thread is once the state is in canonical form.

@@ -16,6 +16,7 @@ pub use completion::Completion;
 
 use crate::lock_order::LockOrder;
 use crate::movers::{Mover, Movers};
+use crate::parts::{Changed, Packed, write_bytes};
 use crate::reduction::{Effort, Visitor};
 use crate::repair::Repair;
 use crate::store::{ExactStore, Inserted, Store};
@@ -117,6 +118,8 @@ pub(crate) struct Interior<S: System> {
     depth: usize,
     step: Step<S::State>,
     canonical: S::State,
+    packed: Packed,
+    /// The words of a state and a mark.
     bytes: Vec<u8>,
     /// All states visited so far, with their phases, if they are to be counted.
     visited: Option<ExactStore>,
@@ -138,6 +141,7 @@ impl<S: System> Default for Interior<S> {
             depth: 0,
             step: Step::default(),
             canonical: S::State::default(),
+            packed: Packed::default(),
             bytes: Vec::new(),
             visited: None,
             watch: None,
@@ -213,20 +217,18 @@ impl<S: System> Interior<S> {
     /// same as a boundary state.
     fn note_visit(&mut self, effort: &mut Effort, before_commit: Option<Position>) {
         if let Some(visited) = &mut self.visited {
-            let length = self.bytes.len();
             let mark = before_commit.map_or(0, |thread| thread.0 + 1);
+            write_bytes(self.packed.words(), &mut self.bytes);
             self.bytes.extend(mark.to_le_bytes());
             let entered = visited.insert(&self.bytes);
             effort.visited_states += u64::from(matches!(entered, Ok((_, Inserted::New))));
-            self.bytes.truncate(length);
         }
     }
 
     /// Takes note of a boundary state.
     pub(crate) fn note_boundary(&mut self, system: &S, state: &S::State, effort: &mut Effort) {
         if self.visited.is_some() {
-            self.bytes.clear();
-            system.encode(state, &mut self.bytes);
+            system.encode(state, &mut self.packed);
             self.note_visit(effort, None);
         }
     }
@@ -237,8 +239,7 @@ impl<S: System> Interior<S> {
         self.table.clear();
         self.frames.truncate(MOST_FRAMES_KEPT);
         self.depth = 0;
-        self.bytes.clear();
-        system.encode(state, &mut self.bytes);
+        system.encode(state, &mut self.packed);
         let root = self.enter_root();
         self.push(root, state);
         let mut steps = 0;
@@ -268,10 +269,10 @@ impl<S: System> Interior<S> {
         run.visitor.interrupted(self.held_bytes() + learned)
     }
 
-    /// The memory of its buffers and of the states that it counts. (States are as large as their
-    /// parts in memory, of which there is one for each byte of the encoding, at most.)
+    /// The memory of its buffers and of the states that it counts. (A state in memory has one word
+    /// for each byte of its encoding, at most.)
     pub(crate) fn held_bytes(&self) -> usize {
-        let frame = size_of::<Frame<S::State>>() + self.bytes.capacity() * size_of::<u64>();
+        let frame = size_of::<Frame<S::State>>() + self.packed.words().len() * 8 * size_of::<u64>();
         self.graph.held_bytes()
             + self.table.held_bytes()
             + self.frames.len() * frame
@@ -279,8 +280,8 @@ impl<S: System> Interior<S> {
     }
 
     fn enter_root(&mut self) -> NodeId {
-        self.bytes.push(1);
-        self.table.insert(&self.bytes);
+        self.packed.push(1);
+        self.table.insert(self.packed.words());
         self.graph.add(0, Choice::FIRST, true, true)
     }
 
@@ -356,7 +357,7 @@ impl<S: System> Interior<S> {
                 if goes_on && seen {
                     system.canonicalise(&mut self.step.after);
                     run.start.ended = true;
-                    run.visitor.successor(system, &path, &self.step.after);
+                    (run.visitor).successor(system, &path, &self.step.after, Changed::ALL);
                     self.graph.nodes[node as usize].cpc = true;
                 }
                 return;
@@ -399,17 +400,16 @@ impl<S: System> Interior<S> {
     ) -> Option<NodeId> {
         self.canonical.clone_from(&self.step.after);
         system.canonicalise(&mut self.canonical);
-        self.bytes.clear();
-        system.encode(&self.canonical, &mut self.bytes);
+        system.encode(&self.canonical, &mut self.packed);
         self.note_visit(run.effort, phase.then_some(run.thread));
-        self.bytes.push(u8::from(phase));
-        let known = match self.table.find(&self.bytes) {
+        self.packed.push(phase.into());
+        let known = match self.table.find(self.packed.words()) {
             Some(known) => known,
             None => {
                 let few = self.graph.nodes.len() < MOST_STATES_OF_A_RUN;
                 if few && !system.is_crowded(&self.step.after) {
                     // Nodes and states are numbered alike.
-                    self.table.insert(&self.bytes);
+                    self.table.insert(self.packed.words());
                     return Some(self.graph.add(node, choice, phase, mover.right));
                 }
                 self.end_without_node(system, run, node, choice);
@@ -525,7 +525,7 @@ impl<S: System> Interior<S> {
         run.start.ended = true;
         self.graph.nodes[node as usize].cpc = true;
         let path = path_to(&self.graph, run.thread, node, Some(choice));
-        run.visitor.successor(system, &path, &self.canonical);
+        (run.visitor).successor(system, &path, &self.canonical, Changed::ALL);
     }
 
     /// Tells the visitor about a boundary state.
@@ -533,9 +533,9 @@ impl<S: System> Interior<S> {
         run.effort.forced_ends += u64::from(forced);
         run.start.ended = true;
         let path = path_to(&self.graph, run.thread, node, None);
-        let bytes = self.table.get(node);
-        system.decode(&bytes[..bytes.len() - 1], &mut self.canonical);
-        run.visitor.successor(system, &path, &self.canonical);
+        let words = self.table.get(node);
+        system.decode(&words[..words.len() - 1], &mut self.canonical);
+        (run.visitor).successor(system, &path, &self.canonical, Changed::ALL);
     }
 }
 

@@ -91,8 +91,9 @@ impl<S: System> Reduction<S> for Full<S> {
                             _ => true,
                         };
                         if goes_on {
-                            system.canonicalise(&mut step.after);
-                            visitor.successor(system, &[taken], &step.after);
+                            let renamed = system.canonicalise(&mut step.after);
+                            let changed = renamed.after(step.changed);
+                            visitor.successor(system, &[taken], &step.after, changed);
                         }
                     }
                 }

@@ -9,6 +9,7 @@ use super::outcome::{Cause, Statistics, property_of};
 use super::states::States;
 use super::worklist::{Edge, Rank, Visit, Worklist};
 use super::{Settings, Stop};
+use crate::parts::{Changed, Packed, read_bytes, write_bytes};
 use crate::property::{Property, PropertySet};
 use crate::reduction::{BlockedThread, End, Race, Reduction, Visitor};
 use crate::replay::{Legs, canonical_path, legs};
@@ -34,7 +35,12 @@ pub(super) struct Engine<'r, St, W> {
     /// How often this expansion has asked whether to go on since a violation is known that
     /// cannot be bettered by it.
     asked_in_vain: u32,
+    /// The expanded state, and the successor that is looked at.
+    current: Packed,
+    packed: Packed,
+    /// What the store wants and gives: the words of a state as bytes.
     bytes: Vec<u8>,
+    words: Vec<u64>,
     /// What invariants have read; of no interest here.
     reads: Footprint,
 }
@@ -74,7 +80,10 @@ impl<'r, St: States, W: Worklist> Engine<'r, St, W> {
             },
             held_bytes: 0,
             asked_in_vain: 0,
+            current: Packed::default(),
+            packed: Packed::default(),
             bytes: Vec::new(),
+            words: Vec::new(),
             reads: Footprint::new(),
         }
     }
@@ -124,7 +133,9 @@ impl<'r, St: States, W: Worklist> Engine<'r, St, W> {
                 }
             }
             self.visit = visit;
-            (self.states).read(visit.state, |bytes| system.decode(bytes, &mut current));
+            (self.states).read(visit.state, |bytes| read_bytes(bytes, &mut self.words));
+            system.decode(&self.words, &mut current);
+            system.encode(&current, &mut self.current);
             let mut expansion = Expansion::<S, _, _> {
                 engine: self,
                 from: &current,
@@ -156,7 +167,8 @@ impl<'r, St: States, W: Worklist> Engine<'r, St, W> {
 
     pub(super) fn enter_initial<S: System>(&mut self, system: &mut S) {
         let initial = system.initial();
-        system.encode(&initial, &mut self.bytes);
+        system.encode(&initial, &mut self.packed);
+        write_bytes(self.packed.words(), &mut self.bytes);
         let entered = self.states.insert(&self.bytes);
         match entered.and_then(|(root, _)| self.worklist.start(root)) {
             Ok(root) => Expansion::<S, _, _> {
@@ -285,14 +297,15 @@ struct Expansion<'e, 'r, S: System, St, W> {
 
 impl<S: System, St: States, W: Worklist> Expansion<'_, '_, S, St, W> {
     /// Stores a boundary state and tells the worklist about the way to it.
-    fn reach(&mut self, system: &mut S, path: &[Action], state: &S::State) {
+    fn reach(&mut self, system: &mut S, path: &[Action], state: &S::State, changed: Changed) {
         let legs = self.legs_if_tracked(system, path);
         let engine = &mut *self.engine;
         if engine.has_too_many_switches(engine.visit.rank_after(path.is_empty(), legs)) {
             return;
         }
-        engine.bytes.clear();
-        system.encode(state, &mut engine.bytes);
+        engine.packed.copy_from(engine.current.parts());
+        system.encode_changed(state, changed, &mut engine.packed);
+        write_bytes(engine.packed.words(), &mut engine.bytes);
         if engine.at_max_depth() {
             // A state that is known is expanded anyway.
             if !engine.states.contains(&engine.bytes) {
@@ -403,8 +416,8 @@ impl<S: System, St: States, W: Worklist> Visitor<S> for Expansion<'_, '_, S, St,
         self.engine.settings.properties
     }
 
-    fn successor(&mut self, system: &mut S, path: &[Action], state: &S::State) {
-        self.reach(system, path, state);
+    fn successor(&mut self, system: &mut S, path: &[Action], state: &S::State, changed: Changed) {
+        self.reach(system, path, state, changed);
     }
 
     fn fault(&mut self, system: &mut S, path: &[Action], fault: &Fault) -> bool {

@@ -5,6 +5,7 @@
 
 use std::ops::ControlFlow;
 
+use crate::parts::{Changed, Packed, read_bytes, write_bytes};
 use crate::property::PropertySet;
 use crate::reduction::{Reduction, Visitor};
 use crate::replay::canonical_path;
@@ -19,7 +20,9 @@ pub(super) struct Space<'r, S: System, St> {
     /// What the search has asked for; expansions may depend on it.
     properties: PropertySet,
     state: S::State,
+    packed: Packed,
     bytes: Vec<u8>,
+    words: Vec<u64>,
 }
 
 /// An edge from a state.
@@ -44,8 +47,16 @@ impl<'r, S: System, St: Store> Space<'r, S, St> {
             states,
             properties,
             state: S::State::default(),
+            packed: Packed::default(),
             bytes: Vec::new(),
+            words: Vec::new(),
         }
+    }
+
+    /// Restores a stored state.
+    pub(super) fn decode(&mut self, id: StateId, state: &mut S::State) {
+        read_bytes(self.states.get(id), &mut self.words);
+        self.system.decode(&self.words, state);
     }
 
     /// Calls `see` for the edges from a state, in a fixed order, until it has seen enough.
@@ -54,11 +65,13 @@ impl<'r, S: System, St: Store> Space<'r, S, St> {
         from: StateId,
         see: impl FnMut(&mut S, FoundEdge<'_, S>) -> ControlFlow<()>,
     ) {
-        self.system.decode(self.states.get(from), &mut self.state);
+        read_bytes(self.states.get(from), &mut self.words);
+        self.system.decode(&self.words, &mut self.state);
         let mut edges = Edges {
             states: self.states,
             properties: self.properties,
             from: &self.state,
+            packed: &mut self.packed,
             bytes: &mut self.bytes,
             enough: false,
             see,
@@ -71,6 +84,7 @@ struct Edges<'e, S: System, St, F> {
     states: &'e St,
     properties: PropertySet,
     from: &'e S::State,
+    packed: &'e mut Packed,
     bytes: &'e mut Vec<u8>,
     enough: bool,
     see: F,
@@ -88,12 +102,12 @@ where
         self.enough
     }
 
-    fn successor(&mut self, system: &mut S, path: &[Action], state: &S::State) {
+    fn successor(&mut self, system: &mut S, path: &[Action], state: &S::State, _: Changed) {
         if self.enough {
             return;
         }
-        self.bytes.clear();
-        system.encode(state, self.bytes);
+        system.encode(state, self.packed);
+        write_bytes(self.packed.words(), self.bytes);
         let edge = FoundEdge {
             from: self.from,
             path: &canonical_path(system, self.from, path),

@@ -78,7 +78,7 @@ impl Straightener<'_> {
         let mut state = S::State::default();
         for (number, candidate) in finding.candidates.iter().enumerate() {
             let at = StateId(candidate.node);
-            space.system.decode(space.states.get(at), &mut state);
+            space.decode(at, &mut state);
             let legs = legs(space.system, &state, &candidate.path);
             let way = Way {
                 first: legs.map(|legs| legs.first),

@@ -43,6 +43,7 @@ use std::ops::ControlFlow;
 use raddle_outcome::Kind;
 
 use super::worklist::NOBODY;
+use crate::parts::{Packed, read_bytes, write_bytes};
 use crate::store::{StateId, Store};
 use crate::system::{Action, Choice, Position, Status, Step, System};
 
@@ -73,7 +74,9 @@ pub(super) fn endless<S: System, St: Store>(
         state: S::State::default(),
         canonical: S::State::default(),
         step: Step::default(),
+        packed: Packed::default(),
         bytes: Vec::new(),
+        words: Vec::new(),
     };
     let components = Components::find(&mut graph, root)?;
     let Some(parents) = components.way_to_a_fair_one(&mut graph, root)? else {
@@ -117,7 +120,9 @@ struct Graph<'g, 'i, S: System, St> {
     state: S::State,
     canonical: S::State,
     step: Step<S::State>,
+    packed: Packed,
     bytes: Vec<u8>,
+    words: Vec<u64>,
 }
 
 impl<S: System, St: Store> Graph<'_, '_, S, St> {
@@ -136,9 +141,12 @@ impl<S: System, St: Store> Graph<'_, '_, S, St> {
             state,
             canonical,
             step,
+            packed,
             bytes,
+            words,
         } = self;
-        system.decode(states.get(from), state);
+        read_bytes(states.get(from), words);
+        system.decode(words, state);
         if system.failed(state) {
             return Ok(Vec::new());
         }
@@ -170,8 +178,8 @@ impl<S: System, St: Store> Graph<'_, '_, S, St> {
                         can[position] = Can::Action;
                         canonical.clone_from(&step.after);
                         system.canonicalise(canonical);
-                        bytes.clear();
-                        system.encode(canonical, bytes);
+                        system.encode(canonical, packed);
+                        write_bytes(packed.words(), bytes);
                         let to = states.find(bytes);
                         let same_threads = system.thread_count(&step.after) == threads
                             && system.thread_count(canonical) == threads;

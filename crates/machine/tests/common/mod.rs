@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use raddle_explore::reductions::full::Full;
-use raddle_explore::{Choice, Outcome, Position, Search, Status, Step, System, Violation};
+use raddle_explore::{Choice, Outcome, Packed, Position, Search, Status, Step, System, Violation};
 use raddle_lang::{Severity, Source};
 use raddle_machine::{Granularity, Machine, State};
 
@@ -76,8 +76,8 @@ pub(crate) fn run(machine: &mut Machine, schedule: &[u32]) -> State {
 }
 
 /// A state as the store sees it.
-pub(crate) fn encoded(machine: &Machine, state: &State) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    machine.encode(state, &mut bytes);
-    bytes
+pub(crate) fn encoded(machine: &Machine, state: &State) -> Vec<u64> {
+    let mut packed = Packed::default();
+    machine.encode(state, &mut packed);
+    packed.words().to_vec()
 }

@@ -133,8 +133,9 @@ impl<S: System> Cartesian<S> {
             };
             enabled |= matches!(step.status, Status::Moved | Status::Failed(_));
             if goes_on {
-                at.system.canonicalise(&mut step.after);
-                at.visitor.successor(at.system, &path, &step.after);
+                let renamed = at.system.canonicalise(&mut step.after);
+                let changed = renamed.after(step.changed);
+                at.visitor.successor(at.system, &path, &step.after, changed);
             }
             let Some(next) = step.next_choice else {
                 break;
@@ -330,10 +331,11 @@ impl<S: System> Cartesian<S> {
         if !Repair::CycleTestComparesWholeStates.is_on() {
             let thread = (i < self.threads).then_some(Position(i as u32));
             let place = thread.map_or(0, |thread| system.place(state, thread).0);
-            return self.visited.add(i, |out| out.extend(place.to_le_bytes()));
+            return self.visited.add(i, &[place.into()]);
         }
         system.canonicalise(state);
-        self.visited.add(i, |bytes| system.encode(state, bytes))
+        system.encode(state, &mut self.packed);
+        self.visited.add(i, self.packed.words())
     }
 
     /// Adds the step to prefix `i`.

@@ -68,6 +68,7 @@ mod tests;
 mod touches;
 mod visited;
 
+use crate::parts::{Changed, Packed};
 use crate::property::{Property, PropertySet};
 use crate::reduction::{
     BlockedThread, Effort, End, PendingAccess, Reduction, Visitor, add_pending, for_each_race,
@@ -108,6 +109,7 @@ pub struct Cartesian<S: System> {
 
     // Kept from expansion to expansion so that they need not be allocated anew.
     step: Step<S::State>,
+    packed: Packed,
     canonical: S::State,
     path: Vec<Action>,
     extendable: Vec<usize>,
@@ -172,6 +174,7 @@ impl<S: System> Cartesian<S> {
             dependent: Vec::new(),
             raced: false,
             step: Step::default(),
+            packed: Packed::default(),
             canonical: S::State::default(),
             path: Vec::new(),
             extendable: Vec::new(),
@@ -196,7 +199,7 @@ impl<S: System> Cartesian<S> {
                 self.path.extend(steps_of(Position(i as u32), prefix.moves));
                 self.canonical.clone_from(&prefix.last);
                 at.system.canonicalise(&mut self.canonical);
-                (at.visitor).successor(at.system, &self.path, &self.canonical);
+                (at.visitor).successor(at.system, &self.path, &self.canonical, Changed::ALL);
             }
         }
     }

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
+use crate::parts::Changed;
 use crate::reductions::full::Full;
 #[cfg(feature = "mutations")]
 use crate::repair::Repair;
@@ -26,7 +27,7 @@ impl Visitor<Counters> for Reports {
         PropertySet::SAFETY
     }
 
-    fn successor(&mut self, _: &mut Counters, path: &[Action], _: &State) {
+    fn successor(&mut self, _: &mut Counters, path: &[Action], _: &State, _: Changed) {
         self.successors.push((path[0].thread.0, path.len()));
     }
 

@@ -1,12 +1,13 @@
 //! [`Visited`]: the states of each prefix, to see when one comes back.
 //!
-//! States are compared whole, byte by byte, in canonical form: a thread that frees an object
+//! States are compared whole, word by word, in canonical form: a thread that frees an object
 //! and makes a new one in every round is back where it was, though the name is another.
 
 use std::ops::Range;
 
 use rapidhash::RapidHashMap;
-use rapidhash::v3::rapidhash_v3;
+
+use crate::parts::hash_words;
 
 /// A state of a prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,43 +37,36 @@ pub(super) struct Visited {
     first: RapidHashMap<u64, u32>,
     all: Vec<State>,
     /// The encodings, one after another.
-    bytes: Vec<u8>,
+    words: Vec<u64>,
 }
 
 impl Visited {
     pub(super) fn clear(&mut self) {
         self.first.clear();
         self.all.clear();
-        self.bytes.clear();
+        self.words.clear();
     }
 
     pub(super) fn held_bytes(&self) -> usize {
-        self.bytes.capacity()
+        self.words.capacity() * size_of::<u64>()
             + self.all.capacity() * size_of::<State>()
             + self.first.capacity() * (size_of::<(u64, u32)>() + 1)
     }
 
-    /// Adds a state of a prefix, of which `encode` appends the encoding, and says whether it
-    /// was new.
-    pub(super) fn add(
-        &mut self,
-        prefix: usize,
-        encode: impl FnOnce(&mut Vec<u8>),
-    ) -> (VisitedId, bool) {
-        let start = self.bytes.len();
-        encode(&mut self.bytes);
-        let encoding = &self.bytes[start..];
-        let hash = rapidhash_v3(encoding);
+    /// Adds a state of a prefix, by its encoding, and says whether it was new.
+    pub(super) fn add(&mut self, prefix: usize, encoding: &[u64]) -> (VisitedId, bool) {
+        let hash = hash_words(encoding);
         let mut next = self.first.get(&key(hash, prefix)).copied();
         while let Some(number) = next {
             let state = &self.all[number as usize];
-            if state.prefix == prefix && self.bytes[state.start..state.end] == *encoding {
-                self.bytes.truncate(start);
+            if state.prefix == prefix && self.words[state.start..state.end] == *encoding {
                 return (VisitedId(number), false);
             }
             next = state.next;
         }
-        (self.push(prefix, start..self.bytes.len(), hash), true)
+        let start = self.words.len();
+        self.words.extend_from_slice(encoding);
+        (self.push(prefix, start..self.words.len(), hash), true)
     }
 
     /// Adds a state of another prefix as the first one of a prefix.
@@ -115,18 +109,18 @@ mod tests {
     #[test]
     fn states_of_different_prefixes_are_different() {
         let mut visited = Visited::default();
-        let mut add = |prefix, state: &[u8]| visited.add(prefix, |out| out.extend(state));
-        let (one, new) = add(0, b"state");
+        let mut add = |prefix, state: &[u64]| visited.add(prefix, state);
+        let (one, new) = add(0, &[1, 2]);
         assert!(new);
-        assert_eq!(add(0, b"state"), (one, false));
-        assert!(add(1, b"state").1);
-        assert!(add(0, b"other").1);
-        assert!(add(0, b"").1);
+        assert_eq!(add(0, &[1, 2]), (one, false));
+        assert!(add(1, &[1, 2]).1);
+        assert!(add(0, &[1, 3]).1);
+        assert!(add(0, &[]).1);
         let copy = visited.add_first(2, one);
-        assert_eq!(visited.add(2, |out| out.extend(b"state")), (copy, false));
+        assert_eq!(visited.add(2, &[1, 2]), (copy, false));
         visited.extend_from(one);
         assert!(visited.extended(one));
-        let (other, _) = visited.add(1, |out| out.extend(b"state"));
+        let (other, _) = visited.add(1, &[1, 2]);
         assert!(!visited.extended(other));
     }
 }

@@ -2,6 +2,7 @@
 //! state that different threads reach by one step.
 
 use super::*;
+use crate::parts::{Packed, Renamed};
 use crate::system::{Choice, Fault, FaultKind, Footprint, Place, Position, Step};
 
 /// Steps of two threads between numbered states, from 0: (from, thread, to). The invariant
@@ -28,12 +29,16 @@ impl System for Graph {
         }
         step.next_choice = alternatives.next().map(|_| Choice(choice.0 + 1));
     }
-    fn canonicalise(&mut self, _: &mut u8) {}
-    fn encode(&self, state: &u8, bytes: &mut Vec<u8>) {
-        bytes.push(*state);
+    fn canonicalise(&mut self, _: &mut u8) -> Renamed {
+        Renamed::Nothing
     }
-    fn decode(&self, bytes: &[u8], state: &mut u8) {
-        *state = bytes[0];
+    fn encode(&self, state: &u8, packed: &mut Packed) {
+        packed.clear();
+        packed.push((*state).into());
+        packed.end_part();
+    }
+    fn decode(&self, words: &[u64], state: &mut u8) {
+        *state = words[0] as u8;
     }
     fn broken_invariant(&mut self, state: &u8, _: &mut Footprint) -> Option<Fault> {
         let last = self.0.iter().map(|edge| edge.2).max();

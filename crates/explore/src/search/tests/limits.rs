@@ -1,6 +1,7 @@
 //! Every limit cuts, says so, and never lets a search claim more than it knows.
 
 use super::*;
+use crate::parts::{Packed, Renamed};
 use crate::system::{Choice, Fault, Footprint, Place, Position, Step};
 use crate::testing::Op::*;
 use std::sync::atomic::Ordering;
@@ -99,12 +100,16 @@ impl System for Slow {
         step.status = Status::Moved;
         step.after = state + 1;
     }
-    fn canonicalise(&mut self, _: &mut u64) {}
-    fn encode(&self, state: &u64, bytes: &mut Vec<u8>) {
-        bytes.extend(state.to_le_bytes());
+    fn canonicalise(&mut self, _: &mut u64) -> Renamed {
+        Renamed::Nothing
     }
-    fn decode(&self, bytes: &[u8], state: &mut u64) {
-        *state = u64::from_le_bytes(bytes.try_into().unwrap());
+    fn encode(&self, state: &u64, packed: &mut Packed) {
+        packed.clear();
+        packed.push(*state);
+        packed.end_part();
+    }
+    fn decode(&self, words: &[u64], state: &mut u64) {
+        *state = words[0];
     }
     fn broken_invariant(&mut self, _: &u64, _: &mut Footprint) -> Option<Fault> {
         None
@@ -236,14 +241,16 @@ impl System for Wide {
             }
         }
     }
-    fn canonicalise(&mut self, _: &mut Chosen) {}
-    fn encode(&self, state: &Chosen, bytes: &mut Vec<u8>) {
-        bytes.extend(state.0.to_le_bytes());
-        bytes.extend(state.1.to_le_bytes());
+    fn canonicalise(&mut self, _: &mut Chosen) -> Renamed {
+        Renamed::Nothing
     }
-    fn decode(&self, bytes: &[u8], state: &mut Chosen) {
-        let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap());
-        *state = (word(&bytes[..8]), word(&bytes[8..]));
+    fn encode(&self, state: &Chosen, packed: &mut Packed) {
+        packed.clear();
+        packed.extend(&[state.0, state.1]);
+        packed.end_part();
+    }
+    fn decode(&self, words: &[u64], state: &mut Chosen) {
+        *state = (words[0], words[1]);
     }
     fn broken_invariant(&mut self, _: &Chosen, _: &mut Footprint) -> Option<Fault> {
         None

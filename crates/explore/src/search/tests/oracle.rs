@@ -1,6 +1,7 @@
 //! Random small programs, compared with the plainest search possible: all executions, one
 //! after another.
 
+use crate::parts::Packed;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
@@ -14,7 +15,7 @@ type Name = (Property, Vec<(u64, u32)>);
 /// Length, then switches, of each way to a violation.
 #[derive(Default)]
 struct Oracle {
-    states: BTreeSet<Vec<u8>>,
+    states: BTreeSet<Vec<u64>>,
     ways: BTreeMap<Name, BTreeSet<(usize, usize)>>,
     steps: usize,
 }
@@ -35,9 +36,9 @@ impl Oracle {
         if self.steps > MOST_STEPS {
             return;
         }
-        let mut bytes = Vec::new();
-        system.encode(state, &mut bytes);
-        self.states.insert(bytes);
+        let mut packed = Packed::default();
+        system.encode(state, &mut packed);
+        self.states.insert(packed.words().to_vec());
         if system.broken_invariant(state, &mut Vec::new()).is_some() {
             self.note((Property::Invariant, vec![(0, 9999)]), length, switches);
         }

@@ -1,5 +1,6 @@
 //! Several workers do what one does.
 
+use crate::parts::{Packed, Renamed};
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -153,16 +154,16 @@ impl System for Panicking {
         self.0.step(state, thread, choice, step);
     }
 
-    fn canonicalise(&mut self, state: &mut State) {
-        self.0.canonicalise(state);
+    fn canonicalise(&mut self, state: &mut State) -> Renamed {
+        self.0.canonicalise(state)
     }
 
-    fn encode(&self, state: &State, bytes: &mut Vec<u8>) {
-        self.0.encode(state, bytes);
+    fn encode(&self, state: &State, packed: &mut Packed) {
+        self.0.encode(state, packed);
     }
 
-    fn decode(&self, bytes: &[u8], state: &mut State) {
-        self.0.decode(bytes, state);
+    fn decode(&self, words: &[u64], state: &mut State) {
+        self.0.decode(words, state);
     }
 
     fn broken_invariant(&mut self, state: &State, reads: &mut Footprint) -> Option<Fault> {

@@ -1,6 +1,7 @@
 //! Which executions go on for ever, compared with another way to tell: a product of the states with
 //! a counter of what is still owed to whom, searched node by node for one that comes back.
 
+use crate::parts::Packed;
 use std::collections::{BTreeSet, HashMap};
 
 use super::*;
@@ -46,7 +47,7 @@ fn expanded(system: &mut Counters, state: &State) -> Expanded {
 
 /// A state, and the first of the debts that is open. There are two for each thread: that it moves or
 /// cannot, and that it moves or is not cut by an assumption.
-type Node = (Vec<u8>, usize);
+type Node = (Vec<u64>, usize);
 
 /// Whether there is a weakly fair execution that does not end, told slowly.
 fn goes_on_for_ever(system: &mut Counters, threads: usize) -> bool {
@@ -54,9 +55,9 @@ fn goes_on_for_ever(system: &mut Counters, threads: usize) -> bool {
     let mut accepting = BTreeSet::new();
     let initial = system.initial();
     let encoded = |system: &Counters, state: &State| {
-        let mut bytes = Vec::new();
-        system.encode(state, &mut bytes);
-        bytes
+        let mut packed = Packed::default();
+        system.encode(state, &mut packed);
+        packed.words().to_vec()
     };
     let debts = 2 * threads;
     let mut work = vec![(initial.clone(), 0)];
