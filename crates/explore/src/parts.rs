@@ -244,7 +244,10 @@ pub fn hash_words(words: &[u64]) -> u64 {
 /// The bytes of words, for stores of bytes.
 pub(crate) fn write_bytes(words: &[u64], bytes: &mut Vec<u8>) {
     bytes.clear();
-    bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+    bytes.reserve(words.len() * 8);
+    for word in words {
+        bytes.extend_from_slice(&word.to_le_bytes());
+    }
 }
 
 /// The words that [`write_bytes`] has written.

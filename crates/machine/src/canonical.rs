@@ -214,6 +214,7 @@ impl Canonicaliser {
             rebuilt.threads.push(Block {
                 start: start as u32,
                 length: (rebuilt.words.len() - start) as u32,
+                room: (rebuilt.words.len() - start) as u32,
                 name: Name::canonical(rebuilt.threads.len()),
             });
         }

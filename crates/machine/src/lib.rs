@@ -8,7 +8,6 @@ mod canonical;
 mod choices;
 mod compile;
 pub mod counterexample;
-mod encode;
 mod exclusive;
 mod execute;
 pub mod explain;
@@ -16,9 +15,13 @@ mod local;
 mod machine;
 mod names;
 pub mod narrate;
-mod op;
+pub mod native;
+#[doc(hidden)]
+pub mod op;
+mod pack;
 mod program;
 mod state;
+mod step_natively;
 mod word;
 
 pub use compile::compile;

@@ -12,10 +12,11 @@ use raddle_lang::Span;
 
 use crate::canonical::{Canonicaliser, Renaming};
 use crate::compile::NO_STATEMENT;
-use crate::encode;
 use crate::exclusive::{self, Breach, Decided, Enforcer, Taken};
 use crate::execute::{Execution, Halt, MAX_THREADS, Mode, Scratch};
+use crate::native::{Native, NativeCode, NativeReport};
 use crate::op::Op;
+use crate::pack;
 use crate::program::{Granularity, Program};
 use crate::state::{Phase, State, header};
 use crate::word::{self, Name, Reference};
@@ -44,13 +45,14 @@ const CROWD: usize = 8192;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Machine {
-    program: Arc<Program>,
+    pub(crate) program: Arc<Program>,
     granularity: Granularity,
     scratch: Scratch,
     canonicaliser: Canonicaliser,
     /// For evaluating invariants.
     probe: Step<State>,
     enforcer: Enforcer,
+    pub(crate) native: Option<Native>,
     /// What is wrong with the declared disciplines from the start.
     broken_from_the_start: Option<String>,
     /// The operation at which the last step has stopped: where it waits, if it was blocked.
@@ -68,6 +70,7 @@ impl Machine {
             granularity,
             canonicaliser: Canonicaliser::default(),
             probe: Step::default(),
+            native: None,
             broken_from_the_start: None,
             stopped_at: Place(0),
         };
@@ -83,6 +86,39 @@ impl Machine {
     pub fn with_disciplines(mut self, enforced: bool) -> Self {
         self.enforcer.enabled = enforced && self.program.rules.are_there();
         self
+    }
+
+    /// The same machine with native code for steps. It is used where a step is one access and no discipline is
+    /// enforced.
+    #[must_use]
+    pub fn with_native_code(mut self, code: Arc<dyn NativeCode>) -> Self {
+        if self.granularity == Granularity::Access {
+            self.native = Some(Native::new(&self.program, code));
+        }
+        self
+    }
+
+    /// What native code has executed so far, if the machine uses it.
+    #[must_use]
+    pub fn native_report(&self) -> Option<NativeReport> {
+        let native = self.native.as_ref().filter(|_| !self.enforcer.enabled)?;
+        let (places, not_compiled) = native.code.places();
+        Some(NativeReport {
+            places,
+            not_compiled,
+            steps: native.steps,
+            interpreted: native.interpreted,
+        })
+    }
+
+    /// The parts that differ after a step that was made.
+    pub(crate) fn changed(&self, state: &State, thread: usize, step: &Step<State>) -> Changed {
+        let features = &self.program.features;
+        if features.spawn || features.heap {
+            return Changed::ALL;
+        }
+        let packing = &self.program.packing;
+        packing.changed(thread, state.threads.len(), &step.footprint)
     }
 
     /// What a variable is called in the program: `x`, `a[2]`, `accounts[0].balance`; `Node.next`
@@ -361,6 +397,12 @@ impl System for Machine {
             return;
         }
         step.after.clone_from(state);
+        if self.native.is_some() && !self.enforcer.enabled {
+            if self.step_natively(state, thread, choice, step) {
+                return;
+            }
+            step.after.clone_from(state);
+        }
         self.scratch.choices.begin(choice);
         let mut execution = Execution::of_thread(
             &self.program,
@@ -393,6 +435,7 @@ impl System for Machine {
             }
             step.footprint.append(&mut self.enforcer.looks);
             if broken {
+                step.changed = Changed::ALL;
                 return;
             }
         }
@@ -416,6 +459,7 @@ impl System for Machine {
             self.enforcer
                 .note_escapes(&self.program, threads_before, &mut step.after);
         }
+        step.changed = self.changed(state, thread, step);
         let spawned = state.threads.len()..step.after.threads.len();
         if !spawned.is_empty() && !matches!(halt, Halt::Block { .. }) {
             self.prologues(&mut step.after, spawned);
@@ -430,11 +474,15 @@ impl System for Machine {
     }
 
     fn encode(&self, state: &State, packed: &mut Packed) {
-        encode::encode(&self.program, state, packed);
+        pack::encode(&self.program, state, packed);
+    }
+
+    fn encode_changed(&self, state: &State, changed: Changed, packed: &mut Packed) {
+        pack::encode_changed(&self.program, state, changed, packed);
     }
 
     fn decode(&self, words: &[u64], state: &mut State) {
-        encode::decode(&self.program, words, state);
+        pack::decode(&self.program, words, state);
     }
 
     fn canonicalise_following(&mut self, state: &mut State, thread: Position) -> Position {
@@ -481,6 +529,10 @@ impl System for Machine {
         let covered = self.scratch.covered.iter_mut();
         for (mine, other) in covered.zip(&copy.scratch.covered) {
             *mine |= other;
+        }
+        if let (Some(mine), Some(other)) = (&mut self.native, &copy.native) {
+            mine.steps += other.steps;
+            mine.interpreted += other.interpreted;
         }
     }
 

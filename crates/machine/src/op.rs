@@ -9,13 +9,13 @@ use raddle_lang::ast::{BinaryOp, IntType, UnaryOp};
 use crate::word;
 
 /// A register of the current frame.
-pub(crate) type Reg = u16;
+pub type Reg = u16;
 /// A position in the code.
-pub(crate) type Pc = u32;
+pub type Pc = u32;
 
 /// What happens to a value on its way into a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fit {
+pub enum Fit {
     /// It fits as it is.
     AsIs,
     /// Its low bits are kept.
@@ -26,7 +26,7 @@ pub(crate) enum Fit {
 
 /// How a lock counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LockKind {
+pub enum LockKind {
     Plain,
     Reentrant,
 }
@@ -40,7 +40,7 @@ impl LockKind {
 
 /// An instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Op {
+pub enum Op {
     // ---- local ----
     Const {
         to: Reg,
@@ -360,7 +360,7 @@ pub(crate) enum Op {
 
 impl Op {
     /// Whether a step begins here.
-    pub(crate) fn is_visible(&self) -> bool {
+    pub fn is_visible(&self) -> bool {
         !matches!(
             self,
             Self::Const { .. }
@@ -434,9 +434,9 @@ impl Op {
 
 /// The shape of the messages of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ChannelShape {
+pub struct ChannelShape {
     /// How many values a message has.
-    pub(crate) values: u16,
+    pub values: u16,
     /// How many messages fit; 0 is a rendezvous.
-    pub(crate) capacity: u16,
+    pub capacity: u16,
 }

@@ -5,6 +5,7 @@ use raddle_lang::{Source, Span, hir};
 
 use crate::exclusive::{Locks, Rules};
 use crate::op::{ChannelShape, Op, Pc, Reg};
+use crate::pack::Packing;
 
 /// How much one step may do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,33 +47,11 @@ pub struct Program {
     /// The types that are allocated.
     pub(crate) layouts: Vec<Layout>,
     pub(crate) features: Features,
-    pub(crate) stops: Stops,
+    pub(crate) packing: Packing,
     pub(crate) locks: Locks,
     pub(crate) rules: Rules,
     pub(crate) source: Source,
     pub(crate) hir: hir::Program,
-}
-
-/// Short numbers for instructions: those at which a thread can stop come first, so that
-/// where it is takes one byte in most states of most programs.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Stops {
-    pub(crate) number: Vec<u32>,
-    pub(crate) pc: Vec<Pc>,
-}
-
-impl Stops {
-    pub(crate) fn new(code: &[Op]) -> Self {
-        let is_stop = |pc: &Pc| code[*pc as usize].is_visible();
-        let all = 0..code.len() as Pc;
-        let mut pc: Vec<Pc> = all.clone().filter(is_stop).collect();
-        pc.extend(all.filter(|pc| !is_stop(pc)));
-        let mut number = vec![0; code.len()];
-        for (index, pc) in pc.iter().enumerate() {
-            number[*pc as usize] = index as u32;
-        }
-        Self { number, pc }
-    }
 }
 
 /// What the program uses; what it does not use takes no room in its states.

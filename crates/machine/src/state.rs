@@ -8,9 +8,9 @@ use crate::word::{Name, Reference};
 /// A state of a program.
 ///
 /// The words of the globals come first, then those of the threads, then those of the
-/// heap objects. The tables say where each thread and object is; they can be
-/// rebuilt from the words.
-#[derive(Debug, Default, PartialEq, Eq)]
+/// heap objects. The tables say where each thread and object is. Behind the words of a thread there may be
+/// room for more, so that it can grow without moving the others.
+#[derive(Debug, Default)]
 pub struct State {
     pub(crate) words: Vec<i64>,
     pub(crate) threads: Vec<Block>,
@@ -34,11 +34,46 @@ impl Clone for State {
     }
 }
 
+/// What is in the room behind threads does not matter.
+impl PartialEq for State {
+    fn eq(&self, other: &Self) -> bool {
+        // Globals come before the threads, and no state of a program is without one.
+        let globals = |state: &Self| {
+            let first = state.threads.first();
+            first.map_or(state.words.len(), |first| first.start as usize)
+        };
+        let same_thread = |thread: usize| {
+            self.threads[thread].name == other.threads[thread].name
+                && self.thread(thread) == other.thread(thread)
+        };
+        let same_object = |(one, another): (&Object, &Object)| {
+            let words = |object: &Object| {
+                let start = object.start as usize;
+                start..start + object.length as usize
+            };
+            let moved = Object {
+                start: one.start,
+                ..*another
+            };
+            *one == moved && self.words[words(one)] == other.words[words(another)]
+        };
+        self.words[..globals(self)] == other.words[..globals(other)]
+            && self.threads.len() == other.threads.len()
+            && self.objects.len() == other.objects.len()
+            && (0..self.threads.len()).all(same_thread)
+            && self.objects.iter().zip(&other.objects).all(same_object)
+    }
+}
+
+impl Eq for State {}
+
 /// Where a thread is in the words, and its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Block {
     pub(crate) start: u32,
     pub(crate) length: u32,
+    /// How many words there are until the next thread or object begins.
+    pub(crate) room: u32,
     pub(crate) name: Name,
 }
 
@@ -204,21 +239,18 @@ impl State {
     /// Makes a thread's part of the words longer or shorter, at its end.
     pub(crate) fn resize_thread(&mut self, thread: usize, length: usize) {
         let block = self.threads[thread];
-        let old = block.length as usize;
-        if length == old {
+        let old = block.room as usize;
+        self.threads[thread].length = length as u32;
+        if length <= old {
             return;
         }
         let end = block.start as usize + old;
-        if length > old {
-            let grow = length - old;
-            let total = self.words.len();
-            self.words.resize(total + grow, 0);
-            self.words.copy_within(end..total, end + grow);
-        } else {
-            self.words.drain(end - (old - length)..end);
-        }
-        self.threads[thread].length = length as u32;
-        let moved = |start: &mut u32| *start = (*start as i64 + length as i64 - old as i64) as u32;
+        let grow = length - old;
+        let total = self.words.len();
+        self.words.resize(total + grow, 0);
+        self.words.copy_within(end..total, end + grow);
+        self.threads[thread].room = length as u32;
+        let moved = |start: &mut u32| *start += grow as u32;
         for later in &mut self.threads[thread + 1..] {
             moved(&mut later.start);
         }
@@ -243,6 +275,7 @@ impl State {
         self.threads.push(Block {
             start: start as u32,
             length: header::LENGTH as u32,
+            room: header::LENGTH as u32,
             name,
         });
         self.threads.len() - 1

@@ -76,6 +76,11 @@ impl Reference {
     }
 }
 
+/// Whether a word is a reference other than null.
+pub(crate) fn is_reference(word: i64) -> bool {
+    word >= GLOBAL
+}
+
 /// Whether a word is a reference to anything that can be renamed.
 pub(crate) fn is_renamable(word: i64) -> bool {
     word >= HEAP

@@ -269,8 +269,8 @@ impl<S: System> Interior<S> {
         run.visitor.interrupted(self.held_bytes() + learned)
     }
 
-    /// The memory of its buffers and of the states that it counts. (A state in memory has one word
-    /// for each byte of its encoding, at most.)
+    /// The memory of its buffers and of the states that it counts. (A state in memory has about one
+    /// word for each byte of its encoding.)
     pub(crate) fn held_bytes(&self) -> usize {
         let frame = size_of::<Frame<S::State>>() + self.packed.words().len() * 8 * size_of::<u64>();
         self.graph.held_bytes()

@@ -16,7 +16,8 @@ use raddle_lang::{Diagnostic, Source, Span, hir};
 
 use crate::exclusive::{Locks, Rules};
 use crate::op::{Fit, Op, Pc, Reg};
-use crate::program::{Features, Function, Layout, Program, Stops, ToldBy, Variable};
+use crate::pack::Packing;
+use crate::program::{Features, Function, Layout, Program, ToldBy, Variable};
 use crate::word;
 
 /// Marks instructions that belong to no statement.
@@ -87,12 +88,11 @@ pub fn compile(checked: hir::Program, source: Source) -> Result<Program, Diagnos
             .help("make the arrays, structs or functions smaller"));
     }
     let features = features(&compiler.code);
-    let stops = Stops::new(&compiler.code);
     let locks = Locks::new(&checked, &compiler.layouts);
     let rules = Rules::new(&checked, &compiler.layouts, &predicates);
     // The ghost words of the rules are behind the globals.
     initial.resize(initial.len() + rules.ghosts, word::NULL);
-    Ok(Program {
+    let mut program = Program {
         registers: compiler.registers as usize,
         code: compiler.code,
         heights: compiler.heights,
@@ -110,12 +110,14 @@ pub fn compile(checked: hir::Program, source: Source) -> Result<Program, Diagnos
         atomic_slots,
         layouts: compiler.layouts,
         features,
-        stops,
+        packing: Packing::default(),
         locks,
         rules,
         source,
         hir: checked,
-    })
+    };
+    program.packing = Packing::new(&program);
+    Ok(program)
 }
 
 fn features(code: &[Op]) -> Features {

@@ -1,0 +1,367 @@
+//! What a state of a program consists of when it is packed; computed once.
+
+use raddle_explore::{Access, AccessKind, Changed, Footprint, SyncOp};
+use raddle_lang::ast::IntType;
+use raddle_lang::hir::{self, Type};
+
+use super::code::{Width, largest};
+use super::constants::{Known, constants, frame_size};
+use crate::op::{Op, Pc};
+use crate::program::Program;
+use crate::state::{Phase, header};
+
+/// Globals are in at most that many parts, so that a step that writes one of them changes a small
+/// part, and [`Changed`] has bits to spare for the threads.
+const MOST_GLOBAL_PARTS: usize = 16;
+
+/// Of the registers of a frame, the layout knows those below this number; large local arrays are behind
+/// them.
+const KNOWN_REGISTERS: usize = 256;
+/// In programs with more instructions times registers than this, it knows none.
+const MOST_KNOWN: usize = 1 << 22;
+
+const PHASES: usize = 6;
+
+/// A register in the frame of a thread that is at an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Register {
+    /// It always has this value there, and takes no room.
+    Constant(i64),
+    Stored(Width),
+}
+
+/// The registers of a frame, up to [`KNOWN_REGISTERS`].
+#[derive(Clone, Debug, Default)]
+pub(super) struct Frame {
+    pub(super) registers: Box<[Register]>,
+    /// Those that take room.
+    pub(super) stored: Box<[(u16, Width)]>,
+}
+
+/// A part of a state that consists of globals.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct GlobalPart {
+    pub(super) first: usize,
+    pub(super) end: usize,
+}
+
+/// What a packed state of a program consists of.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Packing {
+    /// The width of each global.
+    pub(super) slots: Vec<Width>,
+    pub(super) globals: Vec<GlobalPart>,
+    /// The parts that an operation on a global slot can change, as bits.
+    touched: Vec<u64>,
+    /// The parts of the ghost words.
+    ghosts: u64,
+    /// The frame of a thread that is at an instruction.
+    pub(super) frames: Vec<Frame>,
+    /// The width of registers that no frame knows, and of the words of objects.
+    pub(super) anything: Width,
+    /// Short numbers for where a thread is and its phase: by instruction and phase, and back.
+    numbers: Vec<u32>,
+    stops: Vec<(Pc, Phase)>,
+    /// How many words the part of each thread of `run` has, at least; none where threads call.
+    pub(super) thread_words: Vec<u32>,
+    /// How many words such a thread has in an unpacked state, at least.
+    pub(super) thread_rooms: Vec<u32>,
+}
+
+impl Packing {
+    pub(crate) fn new(program: &Program) -> Self {
+        let widths = Widths::of(program);
+        let slots = global_widths(program, &widths);
+        let globals = global_parts(&slots);
+        let (numbers, stops) = number_stops(&program.code);
+        let mut packing = Self {
+            touched: touched(program, &globals),
+            ghosts: parts_of(&globals, program.hir.initial.len()..slots.len()),
+            slots,
+            globals,
+            frames: frames(program, &widths),
+            anything: widths.anything,
+            numbers,
+            stops,
+            thread_words: Vec::new(),
+            thread_rooms: Vec::new(),
+        };
+        packing.size_threads(program);
+        packing
+    }
+
+    /// Threads that do not call keep the size of their part, whatever they do.
+    fn size_threads(&mut self, program: &Program) {
+        let features = &program.features;
+        for start in &program.hir.starts {
+            let function = &program.functions[start.function.0 as usize];
+            let code = function.entry as usize..function.end as usize;
+            let words = |pc: usize| super::thread_words(program, self, pc as Pc);
+            let stops = code.filter(|pc| program.code[*pc].is_visible());
+            let most_words = stops.map(words).max().unwrap_or(1);
+            let fixed = !(features.calls || features.spawn || features.heap || features.read_locks);
+            let most_registers = frame_size(program, function.entry..function.end);
+            self.thread_words
+                .push(if features.calls { 0 } else { most_words });
+            self.thread_rooms.push(match fixed {
+                true => header::LENGTH as u32 + most_registers,
+                false => 0,
+            });
+        }
+    }
+
+    /// A short number for where a thread is and what it is doing.
+    #[inline]
+    pub(super) fn number(&self, pc: Pc, phase: Phase) -> u32 {
+        self.numbers[pc as usize * PHASES + phase as usize]
+    }
+
+    /// What a [number](Self::number) stands for.
+    #[inline]
+    pub(super) fn stop(&self, number: u32) -> (Pc, Phase) {
+        self.stops[number as usize]
+    }
+
+    /// The part of a thread.
+    #[inline]
+    pub(super) fn part_of_thread(&self, thread: usize) -> usize {
+        self.globals.len() + thread
+    }
+
+    /// The parts that a step of a thread with that footprint can have changed, in a program without
+    /// heap and spawned threads.
+    ///
+    /// Threads change shared memory by accesses that write, each at the first slot of what it changes; they
+    /// change other threads by waking them up only. Rules claim ghost words.
+    pub(crate) fn changed(&self, thread: usize, threads: usize, footprint: &Footprint) -> Changed {
+        let mut changed = Changed::NONE.with_bits(self.ghosts);
+        changed.add(self.part_of_thread(thread));
+        for access in footprint.iter().filter(|access| access.writes) {
+            match self.touched.get(access.location.0 as usize) {
+                Some(parts) => changed = changed.with_bits(*parts),
+                None => return Changed::ALL,
+            }
+            if wakes(access) {
+                (0..threads).for_each(|thread| changed.add(self.part_of_thread(thread)));
+            }
+        }
+        changed
+    }
+}
+
+fn wakes(access: &Access) -> bool {
+    access.kind == AccessKind::Sync(SyncOp::Notify)
+}
+
+/// How wide words of a kind are, as far as the program tells.
+struct Widths {
+    integer: Width,
+    reference: Width,
+    anything: Width,
+}
+
+impl Widths {
+    fn of(program: &Program) -> Self {
+        let constants = program.code.iter().filter_map(|op| match *op {
+            Op::Const { value, .. } => Some(i64::from(value)),
+            Op::ConstUnsigned { value, .. } => Some(value.into()),
+            Op::BinaryConst { b, .. } => Some(b.into()),
+            _ => None,
+        });
+        let integer = fitting(constants.chain(program.hir.initial.iter().map(integer)));
+        let reference = if program.features.heap || program.initial.len() > 32 {
+            Width::Two
+        } else {
+            Width::One
+        };
+        Self {
+            integer,
+            reference,
+            anything: integer.max(reference),
+        }
+    }
+
+    fn of_scalar(&self, ty: &Type) -> Width {
+        match ty {
+            Type::Int(IntType::I32 | IntType::U32) => self.integer,
+            Type::Int(_) => Width::Two,
+            Type::Range(low, high) => fitting([*low, *high].into_iter()),
+            Type::Pointer(_) | Type::Null => self.reference,
+            _ => Width::One,
+        }
+    }
+}
+
+fn integer(value: &hir::Value) -> i64 {
+    match value {
+        hir::Value::Int(value) => *value,
+        _ => 0,
+    }
+}
+
+/// The width in which most of what is between these integers has a code.
+fn fitting(mut values: impl Iterator<Item = i64>) -> Width {
+    match values.all(|value| (-16..=largest(Width::One)).contains(&value)) {
+        true => Width::One,
+        false => Width::Two,
+    }
+}
+
+fn global_widths(program: &Program, widths: &Widths) -> Vec<Width> {
+    let mut slots = Vec::with_capacity(program.initial.len());
+    for global in &program.hir.globals {
+        debug_assert_eq!(slots.len(), global.slot as usize);
+        add_widths(program, &global.ty, widths, &mut slots);
+    }
+    // The ghost words are names of threads.
+    slots.resize(program.initial.len(), Width::One);
+    slots
+}
+
+fn add_widths(program: &Program, ty: &Type, widths: &Widths, slots: &mut Vec<Width>) {
+    match ty {
+        Type::Array(element, length) => {
+            let first = slots.len();
+            add_widths(program, element, widths, slots);
+            let of_one = slots.len() - first;
+            for _ in 1..*length {
+                slots.extend_from_within(first..first + of_one);
+            }
+            if *length == 0 {
+                slots.truncate(first);
+            }
+        }
+        Type::Struct(id) => {
+            for field in &program.hir.structs[id.0 as usize].fields {
+                add_widths(program, &field.ty, widths, slots);
+            }
+        }
+        Type::Channel(message, capacity) => {
+            slots.push(Width::One);
+            for _ in 0..(*capacity).max(1) {
+                slots.extend(message.iter().map(|ty| widths.of_scalar(ty)));
+            }
+        }
+        other => {
+            let width = widths.of_scalar(other);
+            let count = program.hir.slots(other) as usize;
+            slots.resize(slots.len() + count, width);
+        }
+    }
+}
+
+fn global_parts(slots: &[Width]) -> Vec<GlobalPart> {
+    let bytes: usize = slots.iter().map(|width| *width as usize).sum();
+    let words = bytes.div_ceil(8).div_ceil(MOST_GLOBAL_PARTS).max(1);
+    let mut parts = Vec::new();
+    let (mut first, mut used) = (0, 0);
+    for (slot, width) in slots.iter().enumerate() {
+        if used + *width as usize > 8 * words {
+            parts.push(GlobalPart { first, end: slot });
+            (first, used) = (slot, 0);
+        }
+        used += *width as usize;
+    }
+    // There is always one, for the numbers of threads and objects.
+    parts.push(GlobalPart {
+        first,
+        end: slots.len(),
+    });
+    parts
+}
+
+/// The parts of those slots, as bits.
+fn parts_of(parts: &[GlobalPart], slots: std::ops::Range<usize>) -> u64 {
+    let overlap = |part: &GlobalPart| part.first < slots.end && slots.start < part.end;
+    let overlapping = parts.iter().enumerate().filter(|(_, part)| overlap(part));
+    overlapping.fold(0, |bits, (number, _)| bits | 1 << number.min(63))
+}
+
+fn touched(program: &Program, parts: &[GlobalPart]) -> Vec<u64> {
+    let mut touched: Vec<u64> = (0..program.initial.len())
+        .map(|slot| parts_of(parts, slot..slot + 1))
+        .collect();
+    for global in &program.hir.globals {
+        whole_objects(program, &global.ty, global.slot as usize, &mut |slots| {
+            touched[slots.start] = parts_of(parts, slots.clone());
+        });
+    }
+    touched
+}
+
+/// Calls `see` with the slots of each synchronisation object in a value.
+fn whole_objects(
+    program: &Program,
+    ty: &Type,
+    slot: usize,
+    see: &mut dyn FnMut(std::ops::Range<usize>),
+) {
+    match ty {
+        Type::Array(element, length) => {
+            let stride = program.hir.slots(element) as usize;
+            for index in 0..*length as usize {
+                whole_objects(program, element, slot + index * stride, see);
+            }
+        }
+        Type::Struct(id) => {
+            for field in &program.hir.structs[id.0 as usize].fields {
+                whole_objects(program, &field.ty, slot + field.offset as usize, see);
+            }
+        }
+        ty if ty.is_synchronisation() => see(slot..slot + program.hir.slots(ty) as usize),
+        _ => {}
+    }
+}
+
+fn frames(program: &Program, widths: &Widths) -> Vec<Frame> {
+    let known = |height: &u16| (*height as usize).min(KNOWN_REGISTERS);
+    let total: usize = program.heights.iter().map(known).sum();
+    if total > MOST_KNOWN {
+        return vec![Frame::default(); program.code.len()];
+    }
+    let register = |known: &Known| match known {
+        Known::Constant(value) => Register::Constant(*value),
+        Known::Integer => Register::Stored(widths.integer),
+        Known::Anything | Known::Unreached => Register::Stored(widths.anything),
+    };
+    let frames = constants(program, KNOWN_REGISTERS).into_iter();
+    let frames = frames.map(|known| {
+        let registers: Box<[Register]> = known.iter().map(register).collect();
+        let stored = registers.iter().enumerate();
+        let stored = stored.filter_map(|(number, register)| match register {
+            Register::Constant(_) => None,
+            Register::Stored(width) => Some((number as u16, *width)),
+        });
+        Frame {
+            stored: stored.collect(),
+            registers,
+        }
+    });
+    frames.collect()
+}
+
+/// Where threads mostly are has the low numbers: before visible instructions, waiting to be resumed, at the end.
+fn number_stops(code: &[Op]) -> (Vec<u32>, Vec<(Pc, Phase)>) {
+    let phases = [
+        Phase::Running,
+        Phase::Waiting,
+        Phase::Notified,
+        Phase::Ended,
+        Phase::Failed,
+        Phase::FailedAtStart,
+    ];
+    let rank = |pc: Pc, phase: Phase| match phase {
+        Phase::Running if code[pc as usize].is_visible() => 0,
+        Phase::Waiting | Phase::Notified if matches!(code[pc as usize], Op::Resume { .. }) => 1,
+        Phase::Ended if pc == 0 => 1,
+        _ => 2,
+    };
+    let all = (0..code.len() as Pc).flat_map(|pc| phases.map(|phase| (pc, phase)));
+    let mut stops: Vec<(Pc, Phase)> = all.collect();
+    stops.sort_by_key(|(pc, phase)| rank(*pc, *phase));
+    let mut numbers = vec![0; stops.len()];
+    for (number, (pc, phase)) in stops.iter().enumerate() {
+        numbers[*pc as usize * PHASES + *phase as usize] = number as u32;
+    }
+    (numbers, stops)
+}
