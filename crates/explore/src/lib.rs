@@ -42,7 +42,6 @@ pub mod reductions;
 pub mod repair;
 mod replay;
 pub mod search;
-pub mod store;
 pub mod system;
 pub mod testing;
 
@@ -50,12 +49,12 @@ pub use in_turn::{Repeating, run_in_turn};
 pub use parts::{Changed, Packed, Parts, Renamed};
 pub use property::{Property, PropertySet};
 pub use raddle_outcome::{Assumption, Kind, Verdict};
+pub use raddle_store::{Flat, Inserted, StateId, Store, StoreFull, Tree};
 pub use reduction::{
-    BlockedThread, Effort, End, PendingAccess, Race, Reduction, Visitor, for_each_race,
+    BlockedThread, Effort, End, Lessons, PendingAccess, Race, Reduction, Visitor, for_each_race,
 };
 pub use replay::{Replayed, canonical_path, repeats_fairly, replay};
 pub use search::{Cause, Order, Outcome, Progress, Search, Statistics, Violation};
-pub use store::{ExactStore, Inserted, ShardedStore, Shards, StateId, Store, StoreFull};
 pub use system::{
     Access, AccessKind, Action, Choice, Fault, FaultKind, Footprint, Guard, Location, Place,
     Position, Status, Step, SyncOp, System, Variable,

@@ -75,6 +75,19 @@ impl LockOrder {
         self.edges.capacity() * edge + (self.waits.len() + self.ends_holding.len()) * 2 * other
     }
 
+    /// Adds what another worker has seen.
+    pub(crate) fn merge(&mut self, other: Self) {
+        for (edge, place) in other.edges {
+            let known = self.edges.entry(edge).or_insert(place);
+            *known = place.min(*known);
+        }
+        self.waits.extend(other.waits);
+        for (lock, place) in other.ends_holding {
+            let known = self.ends_holding.entry(lock).or_insert(place);
+            *known = place.min(*known);
+        }
+    }
+
     /// Takes note of a step that was tried in a state, whether or not it moved.
     pub(crate) fn note<S: System>(
         &mut self,

@@ -31,7 +31,7 @@
 //! assert_eq!(effort.transitions, 3);
 //! ```
 
-use crate::lock_order::Deadlocks;
+use crate::lock_order::{Deadlocks, LockOrder};
 use crate::movers::Protection;
 use crate::parts::Changed;
 use crate::property::PropertySet;
@@ -97,13 +97,44 @@ pub trait Reduction<S: System> {
     /// as much memory as storing them.
     fn count_visited(&mut self) {}
 
-    /// Another instance for another worker of the same search, if expansions do not depend
-    /// on anything that is learned.
+    /// What it has learned in this round and before, for other workers; nothing if expansions do not depend on anything that is learned.
+    fn lessons(&self) -> Option<Lessons> {
+        None
+    }
+
+    /// Takes what all workers have learned together, in place of what it knew.
+    fn adopt(&mut self, lessons: &Lessons) {
+        let _ = lessons;
+    }
+
+    /// Another instance for another worker of the same round, which knows the same; nothing if
+    /// it cannot be shared out.
     fn for_another_worker<'w>(&self) -> Option<Box<dyn Reduction<S> + Send + 'w>>
     where
         S: 'w,
     {
         None
+    }
+}
+
+/// What a reduction has learned on the way.
+///
+/// Each worker of a search learns by itself, and now and then all is merged. To merge is to intersect what was thought to be
+/// so; nothing is lost by which some worker has come to know better.
+#[derive(Clone, Debug, Default)]
+pub struct Lessons {
+    pub(crate) protection: Protection,
+    pub(crate) lock_order: LockOrder,
+    /// Whether some step makes a plain access that writes.
+    pub(crate) writes_plainly: bool,
+}
+
+impl Lessons {
+    /// Adds what another worker has learned since both knew the same.
+    pub fn merge(&mut self, other: Self) {
+        self.protection.merge(other.protection);
+        self.lock_order.merge(other.lock_order);
+        self.writes_plainly |= other.writes_plainly;
     }
 }
 

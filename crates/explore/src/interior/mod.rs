@@ -16,10 +16,9 @@ pub use completion::Completion;
 
 use crate::lock_order::LockOrder;
 use crate::movers::{Mover, Movers};
-use crate::parts::{Changed, Packed, write_bytes};
+use crate::parts::{Changed, Packed};
 use crate::reduction::{Effort, Visitor};
 use crate::repair::Repair;
-use crate::store::{ExactStore, Inserted, Store};
 use crate::system::{Access, AccessKind, Action, Choice, Position, Status, Step, SyncOp, System};
 use completion::{Graph, NodeId};
 use table::Table;
@@ -70,7 +69,7 @@ pub(crate) struct Start {
 }
 
 /// What is told about the steps of a macro-step, for explanations.
-pub trait Watch<S: System> {
+pub trait Watch<S: System>: Send {
     /// A search begins; what was told before was only to learn.
     fn begin_round(&mut self);
 
@@ -119,10 +118,8 @@ pub(crate) struct Interior<S: System> {
     step: Step<S::State>,
     canonical: S::State,
     packed: Packed,
-    /// The words of a state and a mark.
-    bytes: Vec<u8>,
     /// All states visited so far, with their phases, if they are to be counted.
-    visited: Option<ExactStore>,
+    visited: Option<Table>,
     pub(crate) watch: Option<Box<dyn Watch<S>>>,
 }
 
@@ -142,7 +139,6 @@ impl<S: System> Default for Interior<S> {
             step: Step::default(),
             canonical: S::State::default(),
             packed: Packed::default(),
-            bytes: Vec::new(),
             visited: None,
             watch: None,
         }
@@ -200,7 +196,12 @@ const STEPS_BETWEEN_QUESTIONS: u64 = 256;
 impl<S: System> Interior<S> {
     /// Counts all states from now on.
     pub(crate) fn count_visited(&mut self) {
-        self.visited.get_or_insert_with(ExactStore::new);
+        self.visited.get_or_insert_default();
+    }
+
+    /// Whether somebody is told of every step, or all states are counted.
+    pub(crate) fn is_watched(&self) -> bool {
+        self.watch.is_some() || self.visited.is_some()
     }
 
     pub(crate) fn begin_round(&mut self) {
@@ -208,7 +209,7 @@ impl<S: System> Interior<S> {
             watch.begin_round();
         }
         if self.visited.is_some() {
-            self.visited = Some(ExactStore::new());
+            self.visited = Some(Table::default());
         }
     }
 
@@ -218,10 +219,12 @@ impl<S: System> Interior<S> {
     fn note_visit(&mut self, effort: &mut Effort, before_commit: Option<Position>) {
         if let Some(visited) = &mut self.visited {
             let mark = before_commit.map_or(0, |thread| thread.0 + 1);
-            write_bytes(self.packed.words(), &mut self.bytes);
-            self.bytes.extend(mark.to_le_bytes());
-            let entered = visited.insert(&self.bytes);
-            effort.visited_states += u64::from(matches!(entered, Ok((_, Inserted::New))));
+            let mut marked = self.packed.words().to_vec();
+            marked.push(mark.into());
+            if visited.find(&marked).is_none() {
+                visited.insert(&marked);
+                effort.visited_states += 1;
+            }
         }
     }
 
@@ -276,7 +279,7 @@ impl<S: System> Interior<S> {
         self.graph.held_bytes()
             + self.table.held_bytes()
             + self.frames.len() * frame
-            + self.visited.as_ref().map_or(0, Store::memory_bytes)
+            + self.visited.as_ref().map_or(0, Table::held_bytes)
     }
 
     fn enter_root(&mut self) -> NodeId {

@@ -64,6 +64,14 @@ impl Locks {
         matches!(self, Self::These(locks) if locks.is_empty())
     }
 
+    /// Those in both.
+    fn intersect(&mut self, other: Self) {
+        match other {
+            Self::All => {}
+            Self::These(locks) => self.retain(&locks),
+        }
+    }
+
     fn meets(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::These(locks), Self::These(others)) => {
@@ -109,6 +117,26 @@ impl Seen {
     fn relies_on_being_alone(&self) -> bool {
         self.is_protected() && !self.is_protected_to_the_end()
     }
+
+    /// Whether expansions by somebody who knew this have relied on what is not so by what is known now.
+    fn has_misled(&self, now: &Self) -> bool {
+        let tried = !self.tried && now.tried && Repair::TriedLocksDoNotMove.is_on();
+        let unprotected = self.is_protected() && !now.is_protected();
+        self.used && (unprotected || tried || !self.observed && now.observed)
+    }
+
+    /// Adds what another worker has seen.
+    fn merge(&mut self, other: Self) {
+        self.locks.intersect(other.locks);
+        self.locks_alone.intersect(other.locks_alone);
+        self.written |= other.written;
+        self.written_alone |= other.written_alone;
+        self.plain |= other.plain;
+        self.tried |= other.tried;
+        self.observed |= other.observed;
+        self.used |= other.used;
+        self.first = self.first.or(other.first);
+    }
 }
 
 /// What is known about a variable, for people.
@@ -132,7 +160,7 @@ pub struct Knowledge {
 }
 
 /// Which locks protect which variable, and what follows.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Protection {
     variables: HashMap<Variable, Seen>,
     /// The locks that were held at each place; kept only for explanations.
@@ -188,6 +216,38 @@ impl Protection {
         for seen in self.variables.values_mut() {
             seen.used = false;
         }
+    }
+
+    /// Adds what another worker of the same round has seen since both knew the same.
+    ///
+    /// What either of them has relied on, and is not so by what both know, makes the round outdated, just as
+    /// if one worker had seen it first and relied on it, and then learned better.
+    pub(crate) fn merge(&mut self, other: Self) {
+        self.outdated |= other.outdated;
+        // It matters to every step of the last thread whether being alone is relied on.
+        self.outdated |= self.alone != other.alone;
+        self.alone |= other.alone;
+        self.alone_as_declared |= other.alone_as_declared;
+        for (variable, theirs) in other.variables {
+            let seen = self.variables.entry(variable).or_default();
+            let (ours, copy) = (seen.clone(), theirs.clone());
+            seen.merge(theirs);
+            self.outdated |= ours.has_misled(seen) || copy.has_misled(seen);
+        }
+        let reliant = self
+            .variables
+            .values()
+            .filter(|seen| seen.relies_on_being_alone());
+        self.reliant = reliant.count();
+        if self.reliant > 0 && !self.alone {
+            self.alone = true;
+            self.outdated = true;
+        }
+    }
+
+    /// Whether it is kept for explanations too.
+    pub(crate) fn keeps_places(&self) -> bool {
+        self.places.is_some()
     }
 
     /// Takes note of accesses, or not: which is unsound.

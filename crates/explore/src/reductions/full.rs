@@ -7,7 +7,8 @@
 
 use crate::property::{Property, PropertySet};
 use crate::reduction::{
-    BlockedThread, Effort, End, PendingAccess, Reduction, Visitor, add_pending, for_each_race,
+    BlockedThread, Effort, End, Lessons, PendingAccess, Reduction, Visitor, add_pending,
+    for_each_race,
 };
 use crate::system::{Access, AccessKind, Action, Choice, Position, Status, Step, System};
 
@@ -134,6 +135,17 @@ impl<S: System> Reduction<S> for Full<S> {
 
     fn held_bytes(&self) -> usize {
         held_bytes(&self.pending)
+    }
+
+    fn lessons(&self) -> Option<Lessons> {
+        Some(Lessons {
+            writes_plainly: self.writes_plainly,
+            ..Lessons::default()
+        })
+    }
+
+    fn adopt(&mut self, lessons: &Lessons) {
+        self.writes_plainly = lessons.writes_plainly;
     }
 
     fn for_another_worker<'w>(&self) -> Option<Box<dyn Reduction<S> + Send + 'w>>

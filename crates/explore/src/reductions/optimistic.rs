@@ -35,7 +35,8 @@ use crate::interior::{Interior, Run, Shape, Start};
 use crate::movers::{Movers, Protection};
 use crate::property::{Property, PropertySet};
 use crate::reduction::{
-    BlockedThread, Effort, End, PendingAccess, Reduction, Visitor, add_pending, for_each_race,
+    BlockedThread, Effort, End, Lessons, PendingAccess, Reduction, Visitor, add_pending,
+    for_each_race,
 };
 use crate::system::{Choice, Footprint, Position, Step, System};
 
@@ -160,6 +161,30 @@ impl<S: System> Reduction<S> for Optimistic<S> {
     /// The classification that it has come to.
     fn protection(&self) -> Option<&Protection> {
         Some(&self.movers.protection)
+    }
+
+    fn lessons(&self) -> Option<Lessons> {
+        Some(Lessons {
+            protection: self.movers.protection.clone(),
+            ..Lessons::default()
+        })
+    }
+
+    fn adopt(&mut self, lessons: &Lessons) {
+        self.movers.protection.clone_from(&lessons.protection);
+    }
+
+    /// Nobody else can be watched, or count visited states with it.
+    fn for_another_worker<'w>(&self) -> Option<Box<dyn Reduction<S> + Send + 'w>>
+    where
+        S: 'w,
+    {
+        if self.movers.protection.keeps_places() || self.interior.is_watched() {
+            return None;
+        }
+        let mut other = Self::default();
+        other.adopt(&self.lessons()?);
+        Some(Box::new(other))
     }
 
     fn count_visited(&mut self) {

@@ -40,7 +40,7 @@ use crate::interior::{Completion, Interior, Run, Shape, Start, Watch};
 use crate::lock_order::{Deadlocks, LockOrder};
 use crate::movers::{Movers, Protection};
 use crate::property::{Property, PropertySet};
-use crate::reduction::{BlockedThread, Effort, End, Reduction, Visitor};
+use crate::reduction::{BlockedThread, Effort, End, Lessons, Reduction, Visitor};
 use crate::system::{Footprint, Position, System};
 
 /// Threads switch only between transactions.
@@ -177,6 +177,32 @@ impl<S: System> Reduction<S> for Transactions<S> {
 
     fn deadlocks(&self) -> Option<Deadlocks> {
         (self.completion.is_sound()).then(|| self.lock_order.deadlocks())
+    }
+
+    fn lessons(&self) -> Option<Lessons> {
+        Some(Lessons {
+            protection: self.movers.protection.clone(),
+            lock_order: self.lock_order.clone(),
+            ..Lessons::default()
+        })
+    }
+
+    fn adopt(&mut self, lessons: &Lessons) {
+        self.movers.protection.clone_from(&lessons.protection);
+        self.lock_order.clone_from(&lessons.lock_order);
+    }
+
+    /// Nobody else can be watched, or count visited states with it.
+    fn for_another_worker<'w>(&self) -> Option<Box<dyn Reduction<S> + Send + 'w>>
+    where
+        S: 'w,
+    {
+        if self.movers.protection.keeps_places() || self.interior.is_watched() {
+            return None;
+        }
+        let mut other = Self::with_completion(self.completion);
+        other.adopt(&self.lessons()?);
+        Some(Box::new(other))
     }
 
     fn count_visited(&mut self) {

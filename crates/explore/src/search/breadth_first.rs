@@ -1,68 +1,130 @@
-//! Breadth-first: states in the order of their distance from the initial one.
+//! Breadth-first: states in the order of their distance from the initial one, one level after another, with one
+//! worker or several. Figure 8 of Gueta, Flanagan, Yahav, Sagiv, "Cartesian Partial-Order Reduction"
+//! (2007).
 //!
-//! States get their numbers in the order in which they are reached, so the queue is a
-//! range of numbers and takes no memory.
+//! All workers expand states of the same level, the paper's `WorkSet`; the store is the
+//! paper's `CoveredSet`. A worker takes the states of the level in chunks, and keeps what
+//! it finds new to itself. When nothing of the level is left, what all of them have found is
+//! the next level. So levels, distances, counts and the point at which a search for the first violation stops do not depend
+//! on the number of workers. How a state was reached is not remembered; if that is needed, it is
+//! [found again](super::retrace).
+//!
+//! *It misses nothing:* a state enters the next level when it is inserted into the store, by the one
+//! worker to whom the store says that it is new; and each state of a level is in one chunk,
+//! which one worker takes. What a worker has queued at the end of its last chunk is inserted before it says that it has come to the end.
+//!
+//! *It terminates:* whoever has taken a chunk works it off, and
+//! takes no other level before everybody has come to the end of this one. No level is begun
+//! that is empty. A worker that is stopped by a limit or panics says so to all others, who leave
+//! after the state that they are expanding.
+//!
+//! *Reductions that learn:* each worker has its own copy of what the reduction has learned. At the end of a level the copies
+//! are [merged](crate::reduction::Lessons::merge), and all workers go on with the merged one. What one worker has relied on
+//! in a level, and another found to be wrong in the same level, is noticed then, and the round is done again as it is with one worker.
+//! So in the last round nobody has relied on anything that anybody found to be wrong, and every expansion is the one
+//! that the merged knowledge gives.
+//!
+//! A small level is not worth the trouble of waking the others; the first worker does
+//! it alone.
 
 use std::ops::Range;
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use super::worklist::{Edge, Hop, NOBODY, Rank, Trails, Visit, Worklist, trail_of};
-use crate::store::{BlockVec, Inserted, StateId, StoreFull};
+use raddle_outcome::Assumption;
+use raddle_store::{Inserted, StateId, Store, StoreFull};
 
-pub(super) struct BreadthFirst {
-    /// From which state each state was reached first.
-    parents: BlockVec<u32>,
-    next: u32,
-    /// The number of the first state of each level that was begun.
-    levels: Vec<u32>,
-    /// The number of the first state after the current level.
-    level_end: u32,
+use super::engine::Engine;
+use super::findings::Findings;
+use super::monitor::Monitor;
+use super::outcome::Statistics;
+use super::worklist::{Edge, Rank, Visit, Worklist};
+use super::{Found, Settings, Stop};
+use crate::reduction::{Lessons, Reduction};
+use crate::system::{Place, System};
+
+/// Levels of fewer states than this per worker are expanded by one worker.
+const WORTH_WAKING: usize = 16;
+
+/// The most states that a worker takes at a time.
+const LARGEST_CHUNK: usize = 64;
+
+/// How long the first worker waits for the others before it looks at the clock.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
+
+/// The states at one distance from the initial one.
+#[derive(Default)]
+struct Level {
+    depth: u32,
+    states: Vec<StateId>,
+    /// The first that nobody has taken.
+    next: AtomicUsize,
+    chunk: usize,
 }
 
-impl BreadthFirst {
-    pub(super) fn new() -> Self {
+impl Level {
+    fn take_chunk(&self) -> Range<usize> {
+        // Nothing else is published through the counter: states are read-only by now.
+        let start = self.next.fetch_add(self.chunk, Ordering::Relaxed);
+        let end = self.states.len();
+        start.min(end)..(start + self.chunk).min(end)
+    }
+}
+
+/// The part of one worker: a [`Worklist`] that takes states of the current level, and
+/// keeps those of the next.
+struct Share<'c> {
+    crew: &'c Crew,
+    level: Arc<Level>,
+    chunk: Range<usize>,
+    found: Vec<StateId>,
+}
+
+impl<'c> Share<'c> {
+    fn new(crew: &'c Crew) -> Self {
         Self {
-            parents: BlockVec::new(),
-            next: 0,
-            levels: Vec::new(),
-            level_end: 0,
+            crew,
+            level: Arc::default(),
+            chunk: 0..0,
+            found: Vec::new(),
         }
     }
 }
 
-impl Worklist for BreadthFirst {
+impl Worklist for Share<'_> {
     const TRACKS_THREADS: bool = false;
+    const AT_ONCE: bool = false;
 
-    fn start(&mut self, root: StateId) -> Result<u32, StoreFull> {
-        self.parents.push(NOBODY);
+    fn start(&mut self, root: StateId) -> Result<u64, StoreFull> {
+        self.found.push(root);
         Ok(root.0)
     }
 
     fn next(&mut self) -> Option<Visit> {
-        if self.next as usize == self.parents.len() {
+        if self.interrupted() || self.crew.in_vain.load(Ordering::Relaxed) {
             return None;
         }
-        if self.next == self.level_end {
-            self.levels.push(self.next);
-            self.level_end = self.parents.len() as u32;
+        if self.chunk.is_empty() {
+            self.chunk = self.level.take_chunk();
         }
-        let node = self.next;
-        self.next += 1;
+        let state = self.level.states[self.chunk.next()?];
         Some(Visit {
-            node,
-            state: StateId(node),
+            node: state.0,
+            state,
             rank: Rank {
                 switches: 0,
-                length: self.levels.len() as u32 - 1,
+                length: self.level.depth,
             },
             last: None,
             first: true,
         })
     }
 
-    fn edge(&mut self, from: &Visit, edge: Edge) -> Result<u32, StoreFull> {
+    fn edge(&mut self, _: &Visit, edge: Edge) -> Result<u64, StoreFull> {
         if edge.inserted == Inserted::New {
-            debug_assert_eq!(edge.to.0 as usize, self.parents.len());
-            self.parents.push(from.node);
+            self.found.push(edge.to);
         }
         Ok(edge.to.0)
     }
@@ -70,37 +132,311 @@ impl Worklist for BreadthFirst {
     /// The level is finished first: a later state of it may be a violation itself, one
     /// step shorter than a step that failed, and among violations at the same
     /// distance the one with the fewest switches is wanted.
-    fn settled(&self, _best: Rank, first_found: Rank, next: &Visit) -> bool {
-        next.rank > first_found
+    fn settled(&self, _best: Rank, _first_found: Rank, _next: &Visit) -> bool {
+        false
+    }
+
+    fn interrupted(&self) -> bool {
+        self.crew.stop.load(Ordering::Relaxed)
+    }
+
+    fn tell_found(&self) {
+        self.crew.found.store(true, Ordering::Relaxed);
+    }
+
+    fn found_elsewhere(&self) -> bool {
+        self.crew.found.load(Ordering::Relaxed)
+    }
+
+    fn give_up(&self) {
+        self.crew.in_vain.store(true, Ordering::Relaxed);
     }
 
     fn waiting(&self) -> usize {
-        self.parents.len() - self.next as usize
+        let taken = self.level.next.load(Ordering::Relaxed);
+        self.level.states.len().saturating_sub(taken) + self.chunk.len() + self.found.len()
     }
 
+    /// What other workers have found in this level is not known yet; they are as fast.
     fn memory_bytes(&self) -> usize {
-        self.parents.memory_bytes() + self.levels.capacity() * size_of::<u32>()
+        let found = self.found.capacity() * self.crew.workers;
+        let now = (self.level.states.capacity() + found) * size_of::<StateId>();
+        now.max(self.crew.most_bytes.load(Ordering::Relaxed))
     }
 }
 
-impl Trails for BreadthFirst {
-    fn trail(&self, node: u32) -> Vec<Hop> {
-        trail_of(node, |node| {
-            let hop = Hop {
-                state: StateId(node),
-                last: None,
-            };
-            (hop, self.parents.get(node as usize))
-        })
+/// What the workers have in common, but for the store.
+#[derive(Default)]
+struct Crew {
+    orders: Mutex<Orders>,
+    changed: Condvar,
+    /// Whether everybody is to stop as soon as possible.
+    stop: AtomicBool,
+    /// Whether somebody has found a violation.
+    found: AtomicBool,
+    /// Whether this round will have to be done again.
+    in_vain: AtomicBool,
+    workers: usize,
+    /// The most memory that two levels took.
+    most_bytes: AtomicUsize,
+}
+
+#[derive(Default)]
+struct Orders {
+    /// The level to be expanded, and how many were before it.
+    level: Arc<Level>,
+    number: usize,
+    /// What the reductions of all workers have learned before it.
+    lessons: Option<Arc<Lessons>>,
+    /// How many workers besides the first have not come to its end.
+    working: usize,
+    /// Whether there is no more to do.
+    done: bool,
+    /// What these workers have brought back from it.
+    harvests: Vec<Harvest>,
+}
+
+/// What a worker brings back from a level.
+#[derive(Default)]
+struct Harvest {
+    states: Vec<StateId>,
+    lessons: Option<Lessons>,
+    findings: Findings,
+    statistics: Statistics,
+    cut: Option<Assumption<Place>>,
+    stopped: bool,
+}
+
+impl Crew {
+    /// Nothing of what is locked is left half done by a panic.
+    fn orders(&self) -> MutexGuard<'_, Orders> {
+        self.orders.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn level(&self, depth: usize) -> Option<Range<u32>> {
-        let begins = |depth| match self.levels.get(depth) {
-            Some(&start) => Some(start),
-            // The level that is being found now.
-            None => (depth == self.levels.len()).then_some(self.level_end),
-        };
-        let end = begins(depth + 1).unwrap_or(self.parents.len() as u32);
-        Some(begins(depth)?..end)
+    fn wait<'g>(&self, orders: MutexGuard<'g, Orders>) -> MutexGuard<'g, Orders> {
+        let orders = self.changed.wait(orders);
+        orders.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Has the other workers begin with a level.
+    fn begin(&self, level: &Arc<Level>, lessons: Option<Lessons>) {
+        let mut orders = self.orders();
+        orders.level = Arc::clone(level);
+        orders.number += 1;
+        orders.lessons = lessons.map(Arc::new);
+        orders.working = self.workers - 1;
+        self.changed.notify_all();
+    }
+
+    /// Waits until the other workers have come to the end of the level, and calls `meanwhile`
+    /// now and then.
+    fn gather(&self, mut meanwhile: impl FnMut()) -> Vec<Harvest> {
+        let mut orders = self.orders();
+        while orders.working > 0 {
+            let woken = self.changed.wait_timeout(orders, BETWEEN_LOOKS);
+            let (guard, timeout) = woken.unwrap_or_else(PoisonError::into_inner);
+            orders = guard;
+            if timeout.timed_out() {
+                meanwhile();
+            }
+        }
+        std::mem::take(&mut orders.harvests)
+    }
+
+    /// What the others do: level after level, until there is no more.
+    fn work<S: System>(
+        &self,
+        settings: &Settings,
+        store: &dyn Store,
+        system: &mut S,
+        reduction: &mut dyn Reduction<S>,
+    ) {
+        let _guard = StopOnPanic(self);
+        let mut engine = Engine::new(settings, store, Share::new(self), Monitor::start());
+        let mut seen = 0;
+        loop {
+            let mut orders = self.orders();
+            while orders.number == seen && !orders.done {
+                orders = self.wait(orders);
+            }
+            if orders.done {
+                return;
+            }
+            seen = orders.number;
+            engine.worklist.level = Arc::clone(&orders.level);
+            let lessons = orders.lessons.clone();
+            drop(orders);
+            if let Some(lessons) = lessons {
+                reduction.adopt(&lessons);
+            }
+
+            engine.expand_waiting(system, reduction);
+            let harvest = harvest(&mut engine, reduction.lessons());
+            if harvest.stopped {
+                self.stop.store(true, Ordering::Relaxed);
+            }
+            let mut orders = self.orders();
+            orders.harvests.push(harvest);
+            orders.working = orders.working.saturating_sub(1);
+            self.changed.notify_all();
+        }
+    }
+}
+
+/// Takes what an engine has found in a level.
+fn harvest(engine: &mut Engine<'_, '_, Share<'_>>, lessons: Option<Lessons>) -> Harvest {
+    Harvest {
+        lessons,
+        states: std::mem::take(&mut engine.worklist.found),
+        findings: std::mem::take(&mut engine.findings),
+        statistics: std::mem::take(&mut engine.statistics),
+        cut: engine.cut.clone(),
+        stopped: engine.stopped,
+    }
+}
+
+/// Has the others leave if a worker panics: nobody waits for it in vain.
+struct StopOnPanic<'c>(&'c Crew);
+
+impl Drop for StopOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.stop.store(true, Ordering::Relaxed);
+            let mut orders = self.0.orders();
+            orders.done = true;
+            orders.working = 0;
+            self.0.changed.notify_all();
+        }
+    }
+}
+
+/// A round of the search: one worker for each of the reductions besides the first.
+///
+/// # Panics
+///
+/// If a worker does.
+pub(super) fn run<'r, S: System + Clone + Send>(
+    settings: &'r Settings,
+    monitor: Monitor<'r>,
+    store: &dyn Store,
+    system: &mut S,
+    reduction: &mut dyn Reduction<S>,
+    workers: usize,
+) -> Round<'r> {
+    reduction.begin_round();
+    let others: Option<Vec<_>> = (1..workers)
+        .map(|_| reduction.for_another_worker())
+        .collect();
+    let others = others.unwrap_or_default();
+    let crew = Crew {
+        workers: others.len() + 1,
+        ..Crew::default()
+    };
+    let systems: Vec<S> = others.iter().map(|_| system.clone()).collect();
+    std::thread::scope(|scope| {
+        let crew = &crew;
+        let workers: Vec<_> = (others.into_iter().zip(systems))
+            .map(|(mut reduction, mut system)| {
+                scope.spawn(move || {
+                    crew.work(settings, store, &mut system, reduction.as_mut());
+                    system
+                })
+            })
+            .collect();
+        let round = lead(settings, monitor, store, system, reduction, crew);
+        for worker in workers {
+            match worker.join() {
+                Ok(other) => system.absorb(&other),
+                Err(panic) => resume_unwind(panic),
+            }
+        }
+        round
+    })
+}
+
+/// What came of a round.
+pub(super) struct Round<'r> {
+    pub(super) found: Found<'r>,
+    pub(super) stopped: bool,
+    pub(super) workers: usize,
+}
+
+/// What the first worker does: it says which level is next.
+fn lead<'r, S: System>(
+    settings: &'r Settings,
+    monitor: Monitor<'r>,
+    store: &dyn Store,
+    system: &mut S,
+    reduction: &mut dyn Reduction<S>,
+    crew: &Crew,
+) -> Round<'r> {
+    let _guard = StopOnPanic(crew);
+    let mut engine = Engine::new(settings, store, Share::new(crew), monitor);
+    engine.enter_initial(system);
+    let mut states = std::mem::take(&mut engine.worklist.found);
+    let mut depth = 0;
+    while !states.is_empty() && !engine.stopped {
+        let share = states.len() / crew.workers;
+        let level = Arc::new(Level {
+            depth,
+            next: AtomicUsize::new(0),
+            // Small enough that all are busy until the end.
+            chunk: (share / 8).clamp(1, LARGEST_CHUNK),
+            states,
+        });
+        depth += 1;
+        engine.worklist.level = Arc::clone(&level);
+        let together = share >= WORTH_WAKING && crew.workers > 1;
+        if together {
+            crew.begin(&level, reduction.lessons());
+        }
+        engine.expand_waiting(system, reduction);
+        if engine.stopped {
+            crew.stop.store(true, Ordering::Relaxed);
+        }
+        states = std::mem::take(&mut engine.worklist.found);
+        if together {
+            // The expansion of one state can take longer than the search is allowed to.
+            let harvests = crew.gather(|| {
+                engine.look();
+                if engine.stopped {
+                    crew.stop.store(true, Ordering::Relaxed);
+                }
+            });
+            let mut lessons = reduction.lessons();
+            for harvest in harvests {
+                states.extend(harvest.states);
+                engine.findings.absorb(harvest.findings);
+                engine.statistics.absorb(&harvest.statistics);
+                engine.stopped |= harvest.stopped;
+                // A limit that stops the search says more than one on depth.
+                if engine.cut.is_none() || harvest.stopped && harvest.cut.is_some() {
+                    engine.cut = harvest.cut;
+                }
+                if let (Some(lessons), Some(others)) = (&mut lessons, harvest.lessons) {
+                    lessons.merge(others);
+                }
+            }
+            if let Some(lessons) = lessons {
+                reduction.adopt(&lessons);
+            }
+            engine.stopped |= crew.stop.load(Ordering::Relaxed);
+        }
+        let both = level.states.capacity() + states.capacity();
+        (crew.most_bytes).fetch_max(both * size_of::<StateId>(), Ordering::Relaxed);
+        let found = settings.stop == Stop::AtFirst && !engine.findings.list.is_empty();
+        if found || crew.in_vain.load(Ordering::Relaxed) {
+            break;
+        }
+    }
+    let mut orders = crew.orders();
+    orders.done = true;
+    crew.changed.notify_all();
+    drop(orders);
+    engine.count_states();
+    Round {
+        stopped: engine.stopped,
+        workers: crew.workers,
+        found: Found::by(engine).0,
     }
 }

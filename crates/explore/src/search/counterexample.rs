@@ -2,6 +2,8 @@
 
 use std::ops::ControlFlow;
 
+use raddle_store::StateId;
+
 use super::findings::Finding;
 use super::outcome::{Cause, Violation};
 use super::space::Space;
@@ -9,18 +11,18 @@ use super::straighten::{Straightened, Straightener};
 use super::termination::Lasso;
 use super::worklist::{Hop, Trails};
 use crate::replay::{legs, replay};
-use crate::store::Store;
 use crate::system::{Action, Place, Position, System};
 
 /// Makes a violation of a finding: the candidate with the fewest switches where that
 /// can be told, or else the first.
-pub(super) fn violation<S: System, St: Store>(
-    space: &mut Space<'_, S, St>,
-    trails: &impl Trails,
+pub(super) fn violation<S: System>(
+    space: &mut Space<'_, S>,
+    trails: &dyn Trails,
+    root: StateId,
     mut finding: Finding,
     straightener: &mut Straightener<'_>,
 ) -> Violation {
-    let straightened = straightener.straighten(space, trails, &finding);
+    let straightened = straightener.straighten(space, trails, root, &finding);
     let (candidate, schedule) = match straightened {
         Some(Straightened {
             candidate,
@@ -66,10 +68,7 @@ pub(super) fn endless<S: System>(system: &mut S, lasso: Lasso) -> Violation {
 }
 
 /// The moves along a trail.
-fn schedule_along<S: System, St: Store>(
-    space: &mut Space<'_, S, St>,
-    trail: &[Hop],
-) -> Vec<Action> {
+fn schedule_along<S: System>(space: &mut Space<'_, S>, trail: &[Hop]) -> Vec<Action> {
     let mut schedule = Vec::new();
     for hops in trail.windows(2) {
         let (from, to) = (hops[0], hops[1]);
@@ -78,14 +77,15 @@ fn schedule_along<S: System, St: Store>(
             if edge.to != Some(to.state) {
                 return ControlFlow::Continue(());
             }
+            let path = edge.path(system);
             if to.last.is_some() {
-                let legs = legs(system, edge.from, edge.path);
+                let legs = legs(system, edge.from, &path);
                 if legs.map(|legs| legs.last) != to.last {
                     return ControlFlow::Continue(());
                 }
             }
             found = true;
-            schedule.extend_from_slice(edge.path);
+            schedule.extend(path);
             ControlFlow::Break(())
         });
         assert!(

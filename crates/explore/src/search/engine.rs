@@ -2,24 +2,27 @@
 //! what is new and takes note of what is wrong.
 
 use raddle_outcome::{Assumption, Kind};
+use raddle_store::{Inserted, Insertion, StateId, Store, Worker};
 
 use super::findings::{Candidate, Findings, Key};
 use super::monitor::{Monitor, Progress};
 use super::outcome::{Cause, Statistics, property_of};
-use super::states::States;
 use super::worklist::{Edge, Rank, Visit, Worklist};
 use super::{Settings, Stop};
-use crate::parts::{Changed, Packed, read_bytes, write_bytes};
+use crate::parts::{Changed, Packed};
 use crate::property::{Property, PropertySet};
 use crate::reduction::{BlockedThread, End, Race, Reduction, Visitor};
 use crate::replay::{Legs, canonical_path, legs};
-use crate::store::{Inserted, StateId, Store};
 use crate::system::{Action, Fault, Footprint, Place, System};
 
 /// A search under way.
-pub(super) struct Engine<'r, St, W> {
+pub(super) struct Engine<'r, 's, W> {
     pub(super) settings: &'r Settings,
-    pub(super) states: St,
+    pub(super) store: &'s dyn Store,
+    /// Absent only while it is flushed.
+    worker: Option<Box<dyn Worker + 's>>,
+    /// Of each queued state, from where it was reached.
+    queued: Vec<Queued>,
     pub(super) worklist: W,
     pub(super) monitor: Monitor<'r>,
     pub(super) findings: Findings,
@@ -28,6 +31,7 @@ pub(super) struct Engine<'r, St, W> {
     /// large, goes on elsewhere.
     pub(super) cut: Option<Assumption<Place>>,
     pub(super) stopped: bool,
+    pub(super) root: StateId,
     /// The node that is being expanded.
     visit: Visit,
     /// How much memory the reduction held when it last said so.
@@ -38,39 +42,43 @@ pub(super) struct Engine<'r, St, W> {
     /// The expanded state, and the successor that is looked at.
     current: Packed,
     packed: Packed,
-    /// What the store wants and gives: the words of a state as bytes.
-    bytes: Vec<u8>,
     words: Vec<u64>,
+    /// How many states were expanded in this round, and how many may be, if it is in vain.
+    expanded: u64,
+    most_expanded: Option<u64>,
     /// What invariants have read; of no interest here.
     reads: Footprint,
 }
 
-impl<'r, St: Store, W: Worklist> Engine<'r, &mut St, W> {
-    /// A search of the same from nothing.
-    pub(super) fn start_again(self, worklist: W) -> Self {
-        self.states.clear();
-        let mut engine = Self::new(self.settings, self.states, worklist, self.monitor);
-        engine.statistics.rounds = self.statistics.rounds;
-        engine
-    }
+/// How a queued state was reached.
+struct Queued {
+    from: Visit,
+    legs: Option<Legs>,
+    path_is_empty: bool,
 }
 
-impl<'r, St: States, W: Worklist> Engine<'r, St, W> {
+/// How many states are queued before they are inserted together.
+const BATCH: usize = 64;
+
+impl<'r, 's, W: Worklist> Engine<'r, 's, W> {
     pub(super) fn new(
         settings: &'r Settings,
-        states: St,
+        store: &'s dyn Store,
         worklist: W,
         monitor: Monitor<'r>,
     ) -> Self {
         Self {
             settings,
-            states,
+            store,
+            worker: Some(store.worker()),
+            queued: Vec::new(),
             worklist,
             monitor,
             findings: Findings::default(),
             statistics: Statistics::default(),
             cut: None,
             stopped: false,
+            root: StateId(0),
             visit: Visit {
                 node: 0,
                 state: StateId(0),
@@ -82,8 +90,9 @@ impl<'r, St: States, W: Worklist> Engine<'r, St, W> {
             asked_in_vain: 0,
             current: Packed::default(),
             packed: Packed::default(),
-            bytes: Vec::new(),
             words: Vec::new(),
+            expanded: 0,
+            most_expanded: None,
             reads: Footprint::new(),
         }
     }
@@ -99,7 +108,7 @@ impl<'r, St: States, W: Worklist> Engine<'r, St, W> {
     }
 
     pub(super) fn count_states(&mut self) {
-        self.statistics.states = self.states.len() as u64;
+        self.statistics.states = self.store.len() as u64;
         self.statistics.memory_bytes = self.progress().memory_bytes;
     }
 
@@ -109,13 +118,16 @@ impl<'r, St: States, W: Worklist> Engine<'r, St, W> {
         system: &mut S,
         reduction: &mut dyn Reduction<S>,
     ) {
-        let mut expanded = 0;
-        let mut most_expanded = None;
         let mut current = S::State::default();
         let mut first_found = None;
-        while !self.stopped
-            && let Some(visit) = self.worklist.next()
-        {
+        while !self.stopped {
+            let Some(visit) = self.worklist.next() else {
+                if self.queued.is_empty() {
+                    break;
+                }
+                self.flush(system);
+                continue;
+            };
             if let Some(first_found) = first_found
                 && let Some(best) = self.findings.best()
                 && self.settings.stop == Stop::AtFirst
@@ -123,26 +135,34 @@ impl<'r, St: States, W: Worklist> Engine<'r, St, W> {
             {
                 break;
             }
-            expanded += 1;
+            self.expanded += 1;
             if reduction.is_outdated() {
                 // Mostly there is more to learn nearby, and a round for each bit of it would
                 // be too many. But this one will have to be done again.
-                let most = *most_expanded.get_or_insert(2 * expanded + EXPANSIONS_TO_LEARN_MORE);
-                if expanded > most {
+                let most = 2 * self.expanded + EXPANSIONS_TO_LEARN_MORE;
+                if self.expanded > *self.most_expanded.get_or_insert(most) {
+                    self.worklist.give_up();
                     break;
                 }
             }
             self.visit = visit;
-            (self.states).read(visit.state, |bytes| read_bytes(bytes, &mut self.words));
+            let worker = self.worker.as_mut().expect("it is not being flushed");
+            worker.begin(visit.state, &mut self.words);
             system.decode(&self.words, &mut current);
             system.encode(&current, &mut self.current);
-            let mut expansion = Expansion::<S, _, _> {
+            let mut expansion = Expansion::<S, _> {
                 engine: self,
                 from: &current,
             };
             if W::TRACKS_THREADS {
                 // It may have been new on a worse way than the best.
-                expansion.check_state(system, &current, visit.node, visit.rank);
+                (expansion.engine).check_state(
+                    system,
+                    &current,
+                    visit.node,
+                    visit.rank,
+                    visit.first,
+                );
             }
             expansion.engine.asked_in_vain = 0;
             let effort = reduction.expand(system, &current, &mut expansion);
@@ -156,6 +176,9 @@ impl<'r, St: States, W: Worklist> Engine<'r, St, W> {
                 self.statistics.endless += effort.endless;
                 self.statistics.cut_between += effort.cut_between;
             }
+            if W::AT_ONCE {
+                self.flush(system);
+            }
             self.note_extremes();
             if first_found.is_none() && !self.findings.list.is_empty() {
                 first_found = Some(visit.rank);
@@ -163,20 +186,74 @@ impl<'r, St: States, W: Worklist> Engine<'r, St, W> {
             }
             self.tick();
         }
+        self.flush(system);
+        if !self.findings.list.is_empty() {
+            self.worklist.tell_found();
+        }
+    }
+
+    /// Inserts what is queued, and takes note of what is new.
+    fn flush<S: System>(&mut self, system: &mut S) {
+        if self.queued.is_empty() {
+            return;
+        }
+        let mut worker = self.worker.take().expect("it is not being flushed");
+        let queued = std::mem::take(&mut self.queued);
+        let mut state = S::State::default();
+        worker.flush(&mut |number, words, insertion| {
+            self.arrive(system, &queued[number], words, insertion, &mut state);
+        });
+        self.worker = Some(worker);
+        self.queued = queued;
+        self.queued.clear();
+    }
+
+    /// Tells the worklist about the way to a state, and checks the state if it is new.
+    fn arrive<S: System>(
+        &mut self,
+        system: &mut S,
+        queued: &Queued,
+        words: &[u64],
+        insertion: Insertion,
+        state: &mut S::State,
+    ) {
+        let Ok((to, inserted)) = insertion else {
+            let allowed = self.at_max_states();
+            self.stop(if allowed {
+                Kind::States
+            } else {
+                Kind::StoreFull
+            });
+            return;
+        };
+        let edge = Edge {
+            to,
+            inserted,
+            legs: queued.legs,
+        };
+        let Ok(node) = self.worklist.edge(&queued.from, edge) else {
+            self.stop(Kind::StoreFull);
+            return;
+        };
+        if inserted == Inserted::New {
+            let rank = queued.from.rank_after(queued.path_is_empty, queued.legs);
+            system.decode(words, state);
+            let first = queued.from.first;
+            self.check_state(system, state, node, rank, first);
+        }
     }
 
     pub(super) fn enter_initial<S: System>(&mut self, system: &mut S) {
         let initial = system.initial();
         system.encode(&initial, &mut self.packed);
-        write_bytes(self.packed.words(), &mut self.bytes);
-        let entered = self.states.insert(&self.bytes);
-        match entered.and_then(|(root, _)| self.worklist.start(root)) {
-            Ok(root) => Expansion::<S, _, _> {
-                engine: self,
-                from: &initial,
-            }
-            .check_state(system, &initial, root, Rank::default()),
-            Err(_) => self.stop(Kind::StoreFull),
+        let worker = self.worker.as_mut().expect("it is not being flushed");
+        worker.queue(self.packed.parts(), Changed::ALL);
+        let mut entered = None;
+        worker.flush(&mut |_, _, insertion| entered = insertion.ok());
+        self.root = entered.map_or(self.root, |(root, _)| root);
+        match entered.and_then(|(root, _)| self.worklist.start(root).ok()) {
+            Some(root) => self.check_state(system, &initial, root, Rank::default(), true),
+            None => self.stop(Kind::StoreFull),
         }
         if self.settings.max_states == Some(0) {
             self.stop(Kind::States);
@@ -205,11 +282,11 @@ impl<'r, St: States, W: Worklist> Engine<'r, St, W> {
     /// Looks for limits that are too slow to look for at every step.
     fn tick(&mut self) {
         // A field of its own for the borrow checker: the rest is only read.
-        let (states, worklist) = (&self.states, &self.worklist);
+        let (store, worklist) = (self.store, &self.worklist);
         let (statistics, visit, held_bytes) = (&self.statistics, &self.visit, self.held_bytes);
         let limit = self
             .monitor
-            .tick(|| progress(states, worklist, statistics, visit, held_bytes));
+            .tick(|| progress(store, worklist, statistics, visit, held_bytes));
         if let Some(limit) = limit {
             self.stop(limit);
         }
@@ -218,12 +295,57 @@ impl<'r, St: States, W: Worklist> Engine<'r, St, W> {
 
     pub(super) fn progress(&self) -> Progress {
         progress(
-            &self.states,
+            self.store,
             &self.worklist,
             &self.statistics,
             &self.visit,
             self.held_bytes,
         )
+    }
+
+    /// Checks the state of a node of that rank. `first` says whether what it counts was not counted before.
+    fn check_state<S: System>(
+        &mut self,
+        system: &mut S,
+        state: &S::State,
+        node: u64,
+        rank: Rank,
+        first: bool,
+    ) {
+        for (thread, fault) in system.failed_starts(state) {
+            match property_of(fault.kind) {
+                Err(limit) => {
+                    self.cut.get_or_insert(limit);
+                }
+                Ok(property) if self.checks(property) => {
+                    let key = Key::Fault(property, fault.place);
+                    self.findings.record(key, rank, || Candidate {
+                        cause: Cause::Start { thread, fault },
+                        node,
+                        path: Vec::new(),
+                    });
+                }
+                Ok(_) => {
+                    self.statistics.faults_not_asked += u64::from(first);
+                }
+            }
+        }
+        if !self.checks(Property::Invariant) {
+            return;
+        }
+        self.reads.clear();
+        if let Some(fault) = system.broken_invariant(state, &mut self.reads) {
+            let key = Key::Fault(Property::Invariant, fault.place);
+            self.findings.record(key, rank, || Candidate {
+                cause: Cause::Invariant { fault },
+                node,
+                path: Vec::new(),
+            });
+        }
+    }
+
+    fn checks(&self, property: Property) -> bool {
+        self.settings.properties.contains(property)
     }
 
     /// Whether the rest of the expansion can be left out, because a violation is known than which
@@ -250,7 +372,13 @@ impl<'r, St: States, W: Worklist> Engine<'r, St, W> {
     }
 
     fn at_max_states(&self) -> bool {
-        let states = self.states.len() as u64;
+        let states = self.store.len() as u64;
+        self.settings.max_states.is_some_and(|max| states >= max)
+    }
+
+    /// Whether what is queued could be more than allowed. What is beyond it ends the search at once.
+    fn nears_max_states(&self) -> bool {
+        let states = (self.store.len() + self.queued.len()) as u64;
         self.settings.max_states.is_some_and(|max| states >= max)
     }
 
@@ -260,24 +388,23 @@ impl<'r, St: States, W: Worklist> Engine<'r, St, W> {
     }
 
     fn at_max_depth(&self) -> bool {
-        let depth = u64::from(self.visit.rank.length);
-        self.settings.max_depth.is_some_and(|max| depth >= max)
+        self.visit.is_at_depth(self.settings.max_depth)
     }
 }
 
-fn progress<St: States, W: Worklist>(
-    states: &St,
+fn progress<W: Worklist>(
+    store: &dyn Store,
     worklist: &W,
     statistics: &Statistics,
     visit: &Visit,
     held_bytes: usize,
 ) -> Progress {
     Progress {
-        states: states.len() as u64,
+        states: store.len() as u64,
         transitions: statistics.transitions,
         frontier: worklist.waiting() as u64,
         depth: u64::from(visit.rank.length),
-        memory_bytes: (states.memory_bytes() + worklist.memory_bytes() + held_bytes) as u64,
+        memory_bytes: (store.memory_bytes() + worklist.memory_bytes() + held_bytes) as u64,
         elapsed: std::time::Duration::ZERO,
     }
 }
@@ -290,12 +417,12 @@ const QUESTIONS_AFTER_A_VIOLATION: u32 = 256;
 const EXPANSIONS_TO_LEARN_MORE: u64 = 64;
 
 /// The expansion of one node: what the reduction reports to.
-struct Expansion<'e, 'r, S: System, St, W> {
-    engine: &'e mut Engine<'r, St, W>,
+struct Expansion<'e, 'r, 's, S: System, W> {
+    engine: &'e mut Engine<'r, 's, W>,
     from: &'e S::State,
 }
 
-impl<S: System, St: States, W: Worklist> Expansion<'_, '_, S, St, W> {
+impl<S: System, W: Worklist> Expansion<'_, '_, '_, S, W> {
     /// Stores a boundary state and tells the worklist about the way to it.
     fn reach(&mut self, system: &mut S, path: &[Action], state: &S::State, changed: Changed) {
         let legs = self.legs_if_tracked(system, path);
@@ -305,76 +432,24 @@ impl<S: System, St: States, W: Worklist> Expansion<'_, '_, S, St, W> {
         }
         engine.packed.copy_from(engine.current.parts());
         system.encode_changed(state, changed, &mut engine.packed);
-        write_bytes(engine.packed.words(), &mut engine.bytes);
-        if engine.at_max_depth() {
-            // A state that is known is expanded anyway.
-            if !engine.states.contains(&engine.bytes) {
+        let worker = engine.worker.as_mut().expect("it is not being flushed");
+        if engine.visit.is_at_depth(engine.settings.max_depth) {
+            // A state that is known is expanded anyway. All of this distance are known, or are
+            // not wanted: none is queued.
+            if worker.find(engine.packed.parts()).is_none() {
                 engine.cut.get_or_insert(Kind::Depth.into());
             }
             return;
         }
-        if engine.at_max_states() && !engine.states.contains(&engine.bytes) {
-            engine.stop(Kind::States);
-            return;
+        worker.queue(engine.packed.parts(), changed);
+        engine.queued.push(Queued {
+            from: engine.visit,
+            legs,
+            path_is_empty: path.is_empty(),
+        });
+        if engine.queued.len() >= BATCH || engine.nears_max_states() {
+            engine.flush(system);
         }
-        let Ok((to, inserted)) = engine.states.insert(&engine.bytes) else {
-            // Another worker may have taken the last place.
-            let allowed = engine.at_max_states();
-            engine.stop(if allowed {
-                Kind::States
-            } else {
-                Kind::StoreFull
-            });
-            return;
-        };
-        let edge = Edge { to, inserted, legs };
-        let Ok(node) = engine.worklist.edge(&engine.visit, edge) else {
-            engine.stop(Kind::StoreFull);
-            return;
-        };
-        if inserted == Inserted::New {
-            let rank = engine.visit.rank_after(path.is_empty(), edge.legs);
-            self.check_state(system, state, node, rank);
-        }
-    }
-
-    /// Checks the state of a node of that rank.
-    fn check_state(&mut self, system: &mut S, state: &S::State, node: u32, rank: Rank) {
-        for (thread, fault) in system.failed_starts(state) {
-            match property_of(fault.kind) {
-                Err(limit) => {
-                    self.engine.cut.get_or_insert(limit);
-                }
-                Ok(property) if self.checks(property) => {
-                    let key = Key::Fault(property, fault.place);
-                    self.engine.findings.record(key, rank, || Candidate {
-                        cause: Cause::Start { thread, fault },
-                        node,
-                        path: Vec::new(),
-                    });
-                }
-                Ok(_) => {
-                    let visit = &self.engine.visit;
-                    self.engine.statistics.faults_not_asked += u64::from(visit.first);
-                }
-            }
-        }
-        if !self.checks(Property::Invariant) {
-            return;
-        }
-        self.engine.reads.clear();
-        if let Some(fault) = system.broken_invariant(state, &mut self.engine.reads) {
-            let key = Key::Fault(Property::Invariant, fault.place);
-            self.engine.findings.record(key, rank, || Candidate {
-                cause: Cause::Invariant { fault },
-                node,
-                path: Vec::new(),
-            });
-        }
-    }
-
-    fn checks(&self, property: Property) -> bool {
-        self.engine.settings.properties.contains(property)
     }
 
     fn legs_if_tracked(&self, system: &mut S, path: &[Action]) -> Option<Legs> {
@@ -411,7 +486,7 @@ impl<S: System, St: States, W: Worklist> Expansion<'_, '_, S, St, W> {
     }
 }
 
-impl<S: System, St: States, W: Worklist> Visitor<S> for Expansion<'_, '_, S, St, W> {
+impl<S: System, W: Worklist> Visitor<S> for Expansion<'_, '_, '_, S, W> {
     fn properties(&self) -> PropertySet {
         self.engine.settings.properties
     }
@@ -428,7 +503,7 @@ impl<S: System, St: States, W: Worklist> Visitor<S> for Expansion<'_, '_, S, St,
                 return false;
             }
         };
-        if !self.checks(property) {
+        if !self.engine.checks(property) {
             self.engine.statistics.faults_not_asked += u64::from(self.engine.visit.first);
             return true;
         }
@@ -445,7 +520,7 @@ impl<S: System, St: States, W: Worklist> Visitor<S> for Expansion<'_, '_, S, St,
     }
 
     fn race(&mut self, system: &mut S, path: &[Action], _: &S::State, race: &Race) {
-        if self.checks(Property::Race) {
+        if self.engine.checks(Property::Race) {
             let places = [race.first.access.place, race.second.access.place];
             let key = Key::Race(places[0].min(places[1]), places[0].max(places[1]));
             self.record(system, key, path, |_| Cause::Race(*race));
@@ -469,7 +544,7 @@ impl<S: System, St: States, W: Worklist> Visitor<S> for Expansion<'_, '_, S, St,
                 End::Failed => &mut statistics.failed,
             } += 1;
         }
-        if end == End::Deadlock && self.checks(Property::Deadlock) {
+        if end == End::Deadlock && self.engine.checks(Property::Deadlock) {
             let named = |b: &BlockedThread| (system.thread_name(state, b.thread), b.place);
             let mut names: Vec<_> = blocked.iter().map(named).collect();
             names.sort_unstable();

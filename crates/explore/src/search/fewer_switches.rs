@@ -13,6 +13,8 @@
 //! switches than the whole. That search never decides the verdict. If a limit ends it, the
 //! outcome says so.
 
+use raddle_store::Store;
+
 use super::engine::Engine;
 use super::fewest_switches::FewestSwitches;
 use super::findings::Key;
@@ -21,7 +23,6 @@ use super::outcome::{Cause, Outcome, Violation};
 use super::{Found, Settings, conclude};
 use crate::reductions::full::Full;
 use crate::replay::replay;
-use crate::store::{StateId, Store};
 use crate::system::System;
 
 /// Replaces counterexamples by those with the fewest switches of all schedules. Empties the store.
@@ -29,7 +30,7 @@ pub(super) fn improve<S: System>(
     outcome: &mut Outcome,
     settings: &Settings,
     monitor: Monitor<'_>,
-    states: &mut impl Store,
+    store: &mut dyn Store,
     system: &mut S,
 ) {
     let switches = outcome
@@ -46,13 +47,14 @@ pub(super) fn improve<S: System>(
         max_depth: None,
         ..*settings
     };
-    states.clear();
+    store.clear();
+    let store = &*store;
     let mut full = Full::default();
-    let mut engine = Engine::new(&settings, &mut *states, FewestSwitches::new(), monitor);
+    let mut engine = Engine::new(&settings, store, FewestSwitches::new(), monitor);
     engine.run(system, &mut full);
     outcome.switches_cut = engine.cut.clone();
-    let (found, worklist) = Found::by(engine, StateId(0));
-    let (better, monitor) = conclude(found, states, &worklist, system, &mut full);
+    let (found, worklist) = Found::by(engine);
+    let (better, monitor) = conclude(found, store, Some(&worklist), system, &mut full);
     outcome.statistics.elapsed = monitor.started.elapsed();
     match outcome.violations.as_mut_slice() {
         // Only the best was wanted, whichever it is.

@@ -11,11 +11,17 @@
 
 use std::collections::BTreeMap;
 
+use hashbrown::HashTable;
+use raddle_store::{StateId, StoreFull, hash_words};
+
+use super::blocks::BlockVec;
 use super::worklist::{Edge, Hop, NOBODY, Rank, Trails, Visit, Worklist, trail_of};
-use crate::store::{BlockVec, ExactStore, Inserted, StateId, Store, StoreFull};
 
 #[derive(Clone, Copy)]
 struct Node {
+    state: StateId,
+    /// The name of the thread that moved last; nobody has in the first node.
+    last: Option<u64>,
     /// The least cost known.
     rank: Rank,
     /// The node before it on the way of that cost.
@@ -23,26 +29,26 @@ struct Node {
 }
 
 pub(super) struct FewestSwitches {
-    /// The names of nodes, see [`node_name`].
-    names: ExactStore,
+    /// Nodes by state and thread.
+    numbers: HashTable<u32>,
     nodes: BlockVec<Node>,
     queue: BTreeMap<Rank, Vec<u32>>,
     waiting: usize,
     /// The most that ever waited, outdated entries included.
     most_waiting: usize,
-    /// For each state, whether it was visited.
-    visited: BlockVec<bool>,
+    /// The states that were visited.
+    visited: HashTable<StateId>,
 }
 
 impl FewestSwitches {
     pub(super) fn new() -> Self {
         Self {
-            names: ExactStore::new(),
+            numbers: HashTable::new(),
             nodes: BlockVec::new(),
             queue: BTreeMap::new(),
             waiting: 0,
             most_waiting: 0,
-            visited: BlockVec::new(),
+            visited: HashTable::new(),
         }
     }
 
@@ -65,37 +71,44 @@ impl FewestSwitches {
     }
 
     fn hop(&self, node: u32) -> Hop {
-        let name = self.names.get(StateId(node));
-        let (state, last) = name.split_at(4);
-        let state = state.try_into().expect("four bytes of a state");
-        Hop {
-            state: StateId(u32::from_le_bytes(state)),
-            last: last.try_into().ok().map(u64::from_le_bytes),
+        let Node { state, last, .. } = self.nodes.get(node as usize);
+        Hop { state, last }
+    }
+
+    fn add(&mut self, node: Node) -> Result<u32, StoreFull> {
+        let number = u32::try_from(self.nodes.len()).map_err(|_| StoreFull)?;
+        if number == NOBODY {
+            return Err(StoreFull);
         }
+        self.nodes.push(node);
+        let nodes = &self.nodes;
+        let hash = |number: &u32| {
+            let node = nodes.get(*number as usize);
+            hash_of(node.state, node.last)
+        };
+        (self.numbers).insert_unique(hash_of(node.state, node.last), number, hash);
+        Ok(number)
     }
 }
 
-/// The number of the state, and the name of the thread that moved last.
-fn node_name(state: StateId, last: u64) -> [u8; 12] {
-    let mut name = [0; 12];
-    name[..4].copy_from_slice(&state.0.to_le_bytes());
-    name[4..].copy_from_slice(&last.to_le_bytes());
-    name
+fn hash_of(state: StateId, last: Option<u64>) -> u64 {
+    hash_words(&[state.0, last.unwrap_or(u64::MAX)])
 }
 
 impl Worklist for FewestSwitches {
     const TRACKS_THREADS: bool = true;
+    const AT_ONCE: bool = true;
 
-    fn start(&mut self, root: StateId) -> Result<u32, StoreFull> {
+    fn start(&mut self, root: StateId) -> Result<u64, StoreFull> {
         // Nobody has moved, so the first move is no switch.
-        self.names.insert(&root.0.to_le_bytes())?;
-        self.nodes.push(Node {
+        let node = self.add(Node {
+            state: root,
+            last: None,
             rank: Rank::default(),
             parent: NOBODY,
-        });
-        self.visited.push(false);
-        self.push(0, Rank::default());
-        Ok(0)
+        })?;
+        self.push(node, Rank::default());
+        Ok(node.into())
     }
 
     fn next(&mut self) -> Option<Visit> {
@@ -105,40 +118,47 @@ impl Worklist for FewestSwitches {
                 continue;
             }
             let Hop { state, last } = self.hop(node);
-            let visited = self.visited.get_mut(state.0 as usize);
+            let hash = |state: &StateId| hash_words(&[state.0]);
+            let entry = (self.visited).entry(hash(&state), |other| *other == state, hash);
+            let first = matches!(entry, hashbrown::hash_table::Entry::Vacant(_));
+            entry.or_insert(state);
             return Some(Visit {
-                node,
+                node: node.into(),
                 state,
                 rank,
                 last,
-                first: !std::mem::replace(visited, true),
+                first,
             });
         }
     }
 
-    fn edge(&mut self, from: &Visit, edge: Edge) -> Result<u32, StoreFull> {
-        if edge.inserted == Inserted::New {
-            debug_assert_eq!(edge.to.0 as usize, self.visited.len());
-            self.visited.push(false);
-        }
+    fn edge(&mut self, from: &Visit, edge: Edge) -> Result<u64, StoreFull> {
         let legs = edge.legs.expect("edges come with legs for this order");
         let reached = Node {
+            state: edge.to,
+            last: Some(legs.last),
             rank: from.rank_after(false, Some(legs)),
-            parent: from.node,
+            parent: from.node as u32,
         };
-        let (StateId(node), inserted) = self.names.insert(&node_name(edge.to, legs.last))?;
-        match inserted {
-            Inserted::New => self.nodes.push(reached),
-            Inserted::Known => {
+        let nodes = &self.nodes;
+        let is_it = |number: &u32| {
+            let node = nodes.get(*number as usize);
+            (node.state, node.last) == (reached.state, reached.last)
+        };
+        let known = (self.numbers).find(hash_of(reached.state, reached.last), is_it);
+        let node = match known.copied() {
+            None => self.add(reached)?,
+            Some(node) => {
                 let known = self.nodes.get_mut(node as usize);
                 if known.rank <= reached.rank {
-                    return Ok(node);
+                    return Ok(node.into());
                 }
                 *known = reached;
+                node
             }
-        }
+        };
         self.push(node, reached.rank);
-        Ok(node)
+        Ok(node.into())
     }
 
     fn settled(&self, best: Rank, _first_found: Rank, next: &Visit) -> bool {
@@ -150,16 +170,15 @@ impl Worklist for FewestSwitches {
     }
 
     fn memory_bytes(&self) -> usize {
-        self.names.memory_bytes()
-            + self.nodes.memory_bytes()
-            + self.visited.memory_bytes()
-            + self.most_waiting * size_of::<u32>()
+        let numbers = self.numbers.capacity() * 8 / 7 * (size_of::<u32>() + 1);
+        let visited = self.visited.capacity() * 8 / 7 * (size_of::<StateId>() + 1);
+        (numbers + visited) + self.nodes.memory_bytes() + self.most_waiting * size_of::<u32>()
     }
 }
 
 impl Trails for FewestSwitches {
-    fn trail(&self, node: u32) -> Vec<Hop> {
-        trail_of(node, |node| {
+    fn trail(&self, node: u64) -> Vec<Hop> {
+        trail_of(node as u32, |node| {
             (self.hop(node), self.nodes.get(node as usize).parent)
         })
     }

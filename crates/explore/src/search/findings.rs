@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
+use raddle_store::StateId;
+
 use super::outcome::Cause;
 use super::worklist::Rank;
 use crate::property::Property;
@@ -21,7 +23,7 @@ pub(super) enum Key {
 /// A violation that was met: after a path from a node.
 pub(super) struct Candidate {
     pub(super) cause: Cause,
-    pub(super) node: u32,
+    pub(super) node: u64,
     pub(super) path: Vec<Action>,
 }
 
@@ -30,6 +32,19 @@ pub(super) struct Finding {
     pub(super) rank: Rank,
     /// All of that rank, in the order in which they were met.
     pub(super) candidates: Vec<Candidate>,
+}
+
+impl Finding {
+    /// The states from which it is reached, and how far they are from the initial one; if the order goes
+    /// by distance.
+    pub(super) fn nodes(&self) -> impl Iterator<Item = (StateId, u32)> {
+        let candidates = self.candidates.iter();
+        candidates.map(|one| {
+            // What is reached by a path is one further.
+            let distance = self.rank.length - u32::from(!one.path.is_empty());
+            (StateId(one.node), distance)
+        })
+    }
 }
 
 /// How many equally good candidates are kept for one violation. More would hardly make a

@@ -2,10 +2,10 @@
 //!
 //! A search is set up by a builder and gives an [`Outcome`]. The engine takes nodes from a
 //! worklist, has the reduction expand them and stores what is new; an order of search
-//! is a worklist. Only the number of the state before is kept with a state: the
-//! schedule of a counterexample is found again by expanding the states on the way to it.
+//! is a worklist. The schedule of a counterexample is found again by expanding the states on the way to it.
 //! [Several workers](Search::workers) are several engines.
 
+mod blocks;
 mod breadth_first;
 mod counterexample;
 mod depth_first;
@@ -15,9 +15,8 @@ mod fewest_switches;
 mod findings;
 mod monitor;
 mod outcome;
-mod parallel;
+mod retrace;
 mod space;
-mod states;
 mod straighten;
 mod termination;
 #[cfg(test)]
@@ -33,16 +32,17 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use raddle_outcome::Assumption;
+use raddle_store::family::Std;
+use raddle_store::{Flat, StateId, Store};
 
 use crate::property::{Property, PropertySet};
 use crate::reduction::Reduction;
-use crate::store::{ExactStore, ShardedStore, StateId, Store};
 use crate::system::{Place, System};
 use engine::Engine;
-use findings::Findings;
+use findings::{Finding, Findings};
 use monitor::{Monitor, OnProgress};
+use retrace::Retraced;
 use space::Space;
-use states::States;
 use straighten::Straightener;
 use worklist::{Trails, Worklist};
 
@@ -195,8 +195,8 @@ impl<'a> Search<'a> {
     }
 
     /// Lets that many threads expand states at the same time, each with its own copy of the
-    /// system. Verdict, violations and counts are the same, and so is the length of
-    /// counterexamples; their context switches are not minimised.
+    /// system. Verdict, violations and counts are the same, and so are counterexamples, up to the choice among
+    /// equally good ones.
     ///
     /// Only a breadth-first search is shared out, and only with a reduction that
     /// [allows it](Reduction::for_another_worker). [`Outcome::workers`] says how many there were.
@@ -205,7 +205,7 @@ impl<'a> Search<'a> {
         self
     }
 
-    /// Runs the search with a store that keeps every byte of every state.
+    /// Runs the search.
     ///
     /// # Panics
     ///
@@ -216,91 +216,107 @@ impl<'a> Search<'a> {
         system: &mut S,
         reduction: &mut dyn Reduction<S>,
     ) -> Outcome {
-        let others: Option<Vec<_>> = match self.settings.order {
-            Order::BreadthFirst => (1..self.workers)
-                .map(|_| reduction.for_another_worker())
-                .collect(),
-            Order::DepthFirst | Order::FewestSwitches => None,
-        };
-        match others {
-            Some(others) if !others.is_empty() => self.run_together(system, reduction, others),
-            _ => self.run_in(system, reduction, &mut ExactStore::new()),
-        }
+        let most = self
+            .settings
+            .max_states
+            .map_or(u64::MAX, |states| states.max(1));
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        self.run_in(system, reduction, &mut Flat::<Std>::with_limit(most))
     }
 
-    fn run_together<S: System + Clone + Send>(
-        self,
-        system: &mut S,
-        reduction: &mut dyn Reduction<S>,
-        others: Vec<Box<dyn Reduction<S> + Send + '_>>,
-    ) -> Outcome {
-        let (settings, monitor) = self.start();
-        let workers = others.len() + 1;
-        let most = settings.max_states.map_or(u64::MAX, |states| states.max(1));
-        let store = ShardedStore::new(usize::try_from(most).unwrap_or(usize::MAX));
-        let (found, links) = parallel::run(&settings, monitor, &store, system, reduction, others);
-        let states = store.into_shards();
-        let (mut outcome, _) = conclude(found, &states, &links, system, reduction);
-        outcome.workers = workers;
-        // What the other workers have seen is not known.
-        outcome.may_race |= outcome.cut.is_none() && !outcome.properties.contains(Property::Race);
-        outcome
-    }
-
-    /// Runs the search with a given store, which must be empty, and one worker.
+    /// Runs the search with a given store, which must be empty.
     ///
     /// # Panics
     ///
-    /// If the store is not empty, or if the expansion of a state by the reduction is
+    /// If the store is not empty, if the system panics, or if the expansion of a state by the reduction is
     /// not the same whenever it is asked for.
-    pub fn run_in<S: System>(
+    pub fn run_in<S: System + Clone + Send>(
         self,
         system: &mut S,
         reduction: &mut dyn Reduction<S>,
-        states: &mut impl Store,
+        store: &mut dyn Store,
     ) -> Outcome {
-        assert!(states.is_empty(), "a search must start with an empty store");
+        assert!(store.is_empty(), "a search must start with an empty store");
         match self.settings.order {
-            Order::BreadthFirst => {
-                self.run_by(system, reduction, states, breadth_first::BreadthFirst::new)
-            }
+            Order::BreadthFirst => self.run_by_levels(system, reduction, store),
             Order::DepthFirst => {
-                self.run_by(system, reduction, states, depth_first::DepthFirst::new)
+                self.run_by(system, reduction, store, depth_first::DepthFirst::new)
             }
             Order::FewestSwitches => {
                 let new = fewest_switches::FewestSwitches::new;
-                self.run_by(system, reduction, states, new)
+                self.run_by(system, reduction, store, new)
             }
         }
+    }
+
+    fn run_by_levels<S: System + Clone + Send>(
+        self,
+        system: &mut S,
+        reduction: &mut dyn Reduction<S>,
+        store: &mut dyn Store,
+    ) -> Outcome {
+        let allowed = self.workers.max(1);
+        let (settings, mut monitor) = self.start();
+        let mut rounds = 0;
+        let (found, workers) = loop {
+            rounds += 1;
+            let round = breadth_first::run(&settings, monitor, store, system, reduction, allowed);
+            let mut found = round.found;
+            found.statistics.rounds = rounds;
+            if !reduction.is_outdated() {
+                break (found, round.workers);
+            }
+            // What was found is real, but cannot be told: it will be found again.
+            found.findings = Findings::default();
+            // One that was cut but not stopped, in depth for one, has learned all the same.
+            if round.stopped {
+                break (found, round.workers);
+            }
+            monitor = found.monitor;
+            store.clear();
+        };
+        let (mut outcome, _) = conclude(found, store, None, system, reduction);
+        outcome.workers = workers;
+        if workers > 1 && reduction.lessons().is_none() {
+            // What the other workers have seen is not known.
+            outcome.may_race |=
+                outcome.cut.is_none() && !outcome.properties.contains(Property::Race);
+        }
+        outcome
     }
 
     fn run_by<S: System, W: Worklist + Trails>(
         self,
         system: &mut S,
         reduction: &mut dyn Reduction<S>,
-        states: &mut impl Store,
+        store: &mut dyn Store,
         new_worklist: fn() -> W,
     ) -> Outcome {
-        let (settings, monitor) = self.start();
-        let mut engine = Engine::new(&settings, &mut *states, new_worklist(), monitor);
-        loop {
+        let (settings, mut monitor) = self.start();
+        let mut rounds = 0;
+        let (found, worklist) = loop {
+            let mut engine = Engine::new(&settings, &*store, new_worklist(), monitor);
+            engine.statistics.rounds = rounds;
             engine.run(system, reduction);
-            if !reduction.is_outdated() {
-                break;
+            let outdated = reduction.is_outdated();
+            if outdated {
+                // What was found is real, but cannot be told: it will be found again.
+                engine.findings = Findings::default();
             }
-            // What was found is real, but cannot be told: it will be found again.
-            engine.findings = Findings::default();
             // One that was cut but not stopped, in depth for one, has learned all the same.
-            if engine.stopped {
-                break;
+            let again = outdated && !engine.stopped;
+            let (found, worklist) = Found::by(engine);
+            if !again {
+                break (found, worklist);
             }
-            engine = engine.start_again(new_worklist());
-        }
-        let (found, worklist) = Found::by(engine, StateId(0));
-        let (mut outcome, monitor) = conclude(found, states, &worklist, system, reduction);
+            rounds = found.statistics.rounds;
+            monitor = found.monitor;
+            store.clear();
+        };
+        let (mut outcome, monitor) = conclude(found, store, Some(&worklist), system, reduction);
         drop(worklist);
         if settings.order == Order::FewestSwitches && !reduction.keeps_every_step() {
-            fewer_switches::improve(&mut outcome, &settings, monitor, states, system);
+            fewer_switches::improve(&mut outcome, &settings, monitor, store, system);
         }
         outcome
     }
@@ -328,7 +344,7 @@ struct Found<'r> {
 
 impl<'r> Found<'r> {
     /// What an engine has found, and its worklist.
-    fn by<St: States, W: Worklist>(engine: Engine<'r, St, W>, root: StateId) -> (Self, W) {
+    fn by<W: Worklist>(engine: Engine<'r, '_, W>) -> (Self, W) {
         let found = Self {
             settings: engine.settings,
             progress: engine.progress(),
@@ -336,17 +352,19 @@ impl<'r> Found<'r> {
             findings: engine.findings,
             statistics: engine.statistics,
             cut: engine.cut,
-            root,
+            root: engine.root,
         };
         (found, engine.worklist)
     }
 }
 
 /// Makes the outcome of a search that has ended.
-fn conclude<'r, S: System, St: Store>(
+///
+/// Without trails, the order was by distance, and how states were reached is found again if it is needed.
+fn conclude<'r, S: System>(
     found: Found<'r>,
-    states: &St,
-    trails: &impl Trails,
+    store: &dyn Store,
+    trails: Option<&dyn Trails>,
     system: &mut S,
     reduction: &mut dyn Reduction<S>,
 ) -> (Outcome, Monitor<'r>) {
@@ -366,13 +384,21 @@ fn conclude<'r, S: System, St: Store>(
     let may_race = races_unknown && cut.is_none() && reduction.may_race();
     let stopped_early = settings.stop == Stop::AtFirst && !findings.list.is_empty();
     let deadlocks = (reduction.deadlocks()).filter(|_| cut.is_none() && !stopped_early);
-    let mut space = Space::new(system, reduction, states, settings.properties);
+    let mut space = Space::new(system, reduction, store, settings.properties);
 
     let mut findings = match settings.stop {
         Stop::AtFirst => findings.into_best().into_iter().collect(),
         Stop::Never => findings.list,
     };
     findings.sort_by_key(|finding| finding.rank);
+    let retraced = match trails {
+        None if !findings.is_empty() => {
+            let wanted = findings.iter().flat_map(Finding::nodes).collect();
+            Some(Retraced::new(&mut space, root, &wanted))
+        }
+        _ => None,
+    };
+    let trails = trails.or(retraced.as_ref().map(|retraced| retraced as &dyn Trails));
     let mut straightener = Straightener {
         budget: straighten::MOST_EXPANSIONS,
         edges: straighten::MOST_EDGES,
@@ -380,7 +406,10 @@ fn conclude<'r, S: System, St: Store>(
     };
     let mut violations: Vec<_> = findings
         .into_iter()
-        .map(|finding| counterexample::violation(&mut space, trails, finding, &mut straightener))
+        .map(|finding| {
+            let trails = trails.expect("there are some if anything was found");
+            counterexample::violation(&mut space, trails, root, finding, &mut straightener)
+        })
         .collect();
 
     let has_all_states = cut.is_none() && !stopped_early && settings.max_switches.is_none();
@@ -393,7 +422,7 @@ fn conclude<'r, S: System, St: Store>(
                 ..progress
             })
         };
-        match termination::endless(space.system, space.states, root, &mut interrupted) {
+        match termination::endless(space.system, space.store, root, &mut interrupted) {
             Ok(None) => {}
             Ok(Some(lasso)) => violations.push(counterexample::endless(space.system, lasso)),
             Err(limit) => cut = Some(limit.into()),

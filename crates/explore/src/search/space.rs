@@ -5,57 +5,65 @@
 
 use std::ops::ControlFlow;
 
-use crate::parts::{Changed, Packed, read_bytes, write_bytes};
+use raddle_store::{StateId, Store, Worker};
+
+use crate::parts::{Changed, Packed};
 use crate::property::PropertySet;
 use crate::reduction::{Reduction, Visitor};
 use crate::replay::canonical_path;
-use crate::store::{StateId, Store};
 use crate::system::{Action, System};
 
 /// The states that a search has stored, as a graph.
-pub(super) struct Space<'r, S: System, St> {
+pub(super) struct Space<'r, S: System> {
     pub(super) system: &'r mut S,
     pub(super) reduction: &'r mut dyn Reduction<S>,
-    pub(super) states: &'r St,
+    pub(super) store: &'r dyn Store,
+    worker: Box<dyn Worker + 'r>,
     /// What the search has asked for; expansions may depend on it.
     properties: PropertySet,
     state: S::State,
     packed: Packed,
-    bytes: Vec<u8>,
     words: Vec<u64>,
 }
 
 /// An edge from a state.
 pub(super) struct FoundEdge<'e, S: System> {
     pub(super) from: &'e S::State,
-    /// The moves as they replay.
-    pub(super) path: &'e [Action],
+    /// The moves without canonical forms between them.
+    taken: &'e [Action],
     /// The state at the other end, if it is stored.
     pub(super) to: Option<StateId>,
 }
 
-impl<'r, S: System, St: Store> Space<'r, S, St> {
+impl<S: System> FoundEdge<'_, S> {
+    /// The moves as they replay.
+    pub(super) fn path(&self, system: &mut S) -> Vec<Action> {
+        canonical_path(system, self.from, self.taken)
+    }
+}
+
+impl<'r, S: System> Space<'r, S> {
     pub(super) fn new(
         system: &'r mut S,
         reduction: &'r mut dyn Reduction<S>,
-        states: &'r St,
+        store: &'r dyn Store,
         properties: PropertySet,
     ) -> Self {
         Self {
             system,
             reduction,
-            states,
+            store,
+            worker: store.worker(),
             properties,
             state: S::State::default(),
             packed: Packed::default(),
-            bytes: Vec::new(),
             words: Vec::new(),
         }
     }
 
     /// Restores a stored state.
     pub(super) fn decode(&mut self, id: StateId, state: &mut S::State) {
-        read_bytes(self.states.get(id), &mut self.words);
+        self.worker.read(id, &mut self.words);
         self.system.decode(&self.words, state);
     }
 
@@ -65,14 +73,13 @@ impl<'r, S: System, St: Store> Space<'r, S, St> {
         from: StateId,
         see: impl FnMut(&mut S, FoundEdge<'_, S>) -> ControlFlow<()>,
     ) {
-        read_bytes(self.states.get(from), &mut self.words);
+        self.worker.read(from, &mut self.words);
         self.system.decode(&self.words, &mut self.state);
         let mut edges = Edges {
-            states: self.states,
+            worker: self.worker.as_mut(),
             properties: self.properties,
             from: &self.state,
             packed: &mut self.packed,
-            bytes: &mut self.bytes,
             enough: false,
             see,
         };
@@ -80,17 +87,16 @@ impl<'r, S: System, St: Store> Space<'r, S, St> {
     }
 }
 
-struct Edges<'e, S: System, St, F> {
-    states: &'e St,
+struct Edges<'e, S: System, F> {
+    worker: &'e mut dyn Worker,
     properties: PropertySet,
     from: &'e S::State,
     packed: &'e mut Packed,
-    bytes: &'e mut Vec<u8>,
     enough: bool,
     see: F,
 }
 
-impl<S: System, St: Store, F> Visitor<S> for Edges<'_, S, St, F>
+impl<S: System, F> Visitor<S> for Edges<'_, S, F>
 where
     F: FnMut(&mut S, FoundEdge<'_, S>) -> ControlFlow<()>,
 {
@@ -107,11 +113,10 @@ where
             return;
         }
         system.encode(state, self.packed);
-        write_bytes(self.packed.words(), self.bytes);
         let edge = FoundEdge {
             from: self.from,
-            path: &canonical_path(system, self.from, path),
-            to: self.states.find(self.bytes),
+            taken: path,
+            to: self.worker.find(self.packed.parts()),
         };
         self.enough = (self.see)(system, edge).is_break();
     }

@@ -14,11 +14,12 @@
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
+use raddle_store::StateId;
+
 use super::findings::Finding;
 use super::space::Space;
 use super::worklist::Trails;
 use crate::replay::legs;
-use crate::store::{StateId, Store};
 use crate::system::{Action, System};
 
 /// How many states are expanded for straightening in one run, at most.
@@ -58,26 +59,32 @@ enum Then {
     Next(StateId, usize),
 }
 
-/// For each state on a shortest way, its best way for each first thread.
+/// For each state of a level that is on a shortest way, its best way for each first thread.
 type Ways = HashMap<StateId, Vec<Way>>;
 
 impl Straightener<'_> {
     /// A shortest way to one of the candidates that has the fewest switches, or nothing
     /// if the order of the search does not go by distance or the budget is too small.
-    pub(super) fn straighten<S: System, St: Store>(
+    pub(super) fn straighten<S: System>(
         &mut self,
-        space: &mut Space<'_, S, St>,
-        trails: &impl Trails,
+        space: &mut Space<'_, S>,
+        trails: &dyn Trails,
+        root: StateId,
         finding: &Finding,
     ) -> Option<Straightened> {
         let depth = finding.rank.length as usize;
-        let needed = u64::from(trails.level(depth.saturating_sub(1))?.end);
+        let mut needed = 0;
+        for level in 0..depth.max(1) {
+            needed += trails.level(level)?.len() as u64;
+        }
         self.budget = self.budget.checked_sub(needed)?;
 
-        let mut ways = Ways::new();
+        let mut ways: Vec<Ways> = (0..=depth).map(|_| Ways::new()).collect();
         let mut state = S::State::default();
         for (number, candidate) in finding.candidates.iter().enumerate() {
             let at = StateId(candidate.node);
+            // What is reached by a path is one level further.
+            let level = depth - usize::from(!candidate.path.is_empty());
             space.decode(at, &mut state);
             let legs = legs(space.system, &state, &candidate.path);
             let way = Way {
@@ -86,35 +93,30 @@ impl Straightener<'_> {
                 path: candidate.path.clone(),
                 then: Then::End(number),
             };
-            improve(ways.entry(at).or_default(), way);
+            improve(ways[level].entry(at).or_default(), way);
         }
         for level in (0..depth).rev() {
-            // Candidates that end with a path from the last level have no states in a
-            // level after it.
-            let Some(next_level) = trails.level(level + 1) else {
-                continue;
-            };
-            if !ways.keys().any(|state| next_level.contains(&state.0)) {
+            let (nearer, further) = ways.split_at_mut(level + 1);
+            let (nearer, further) = (&mut nearer[level], &further[0]);
+            if further.is_empty() {
                 continue;
             }
-            for id in trails.level(level)? {
+            for &from in trails.level(level)? {
                 if (self.interrupted)() {
                     return None;
                 }
-                let from = StateId(id);
                 let mut left = self.edges;
                 space.for_each_edge(from, |system, edge| {
                     let Some(fewer) = left.checked_sub(1) else {
                         return ControlFlow::Break(());
                     };
                     left = fewer;
-                    let Some(to) = edge.to.filter(|to| next_level.contains(&to.0)) else {
+                    let Some((to, onward)) = edge.to.and_then(|to| Some((to, further.get(&to)?)))
+                    else {
                         return ControlFlow::Continue(());
                     };
-                    let Some(onward) = ways.get(&to) else {
-                        return ControlFlow::Continue(());
-                    };
-                    let Some(legs) = legs(system, edge.from, edge.path) else {
+                    let path = edge.path(system);
+                    let Some(legs) = legs(system, edge.from, &path) else {
                         return ControlFlow::Continue(());
                     };
                     let cost = |way: &Way| {
@@ -129,10 +131,10 @@ impl Straightener<'_> {
                     let way = Way {
                         first: Some(legs.first),
                         switches: legs.switches + cost(way),
-                        path: edge.path.to_vec(),
+                        path,
                         then: Then::Next(to, best),
                     };
-                    improve(ways.entry(from).or_default(), way);
+                    improve(nearer.entry(from).or_default(), way);
                     ControlFlow::Continue(())
                 });
                 self.edges = left;
@@ -141,7 +143,7 @@ impl Straightener<'_> {
                 }
             }
         }
-        follow(&ways)
+        follow(&ways, root)
     }
 }
 
@@ -155,13 +157,14 @@ fn improve(ways: &mut Vec<Way>, way: Way) {
 }
 
 /// The best way from the initial state.
-fn follow(ways: &Ways) -> Option<Straightened> {
+fn follow(ways: &[Ways], root: StateId) -> Option<Straightened> {
     let mut schedule = Vec::new();
-    let mut state = StateId(0);
-    let initial = ways.get(&state)?.iter().enumerate();
+    let mut state = root;
+    let mut level = 0;
+    let initial = ways[0].get(&state)?.iter().enumerate();
     let (mut number, _) = initial.min_by_key(|(_, way)| way.switches)?;
     loop {
-        let way = &ways[&state][number];
+        let way = &ways[level][&state][number];
         schedule.extend_from_slice(&way.path);
         match way.then {
             Then::End(candidate) => {
@@ -170,7 +173,10 @@ fn follow(ways: &Ways) -> Option<Straightened> {
                     schedule,
                 });
             }
-            Then::Next(next, next_number) => (state, number) = (next, next_number),
+            Then::Next(next, next_number) => {
+                (state, number) = (next, next_number);
+                level += 1;
+            }
         }
     }
 }

@@ -41,10 +41,10 @@ use std::collections::{HashMap, VecDeque};
 use std::ops::ControlFlow;
 
 use raddle_outcome::Kind;
+use raddle_store::{StateId, Store, Worker};
 
 use super::worklist::NOBODY;
-use crate::parts::{Packed, read_bytes, write_bytes};
-use crate::store::{StateId, Store};
+use crate::parts::Packed;
 use crate::system::{Action, Choice, Position, Status, Step, System};
 
 /// A weakly fair execution that does not end.
@@ -60,22 +60,25 @@ pub(super) type Interrupted<'i> = dyn FnMut(usize) -> Option<Kind> + 'i;
 
 /// Looks for a weakly fair execution that does not end: the part that repeats is reached by as few
 /// steps as possible. `states` must be all that are reachable.
-pub(super) fn endless<S: System, St: Store>(
+pub(super) fn endless<S: System>(
     system: &mut S,
-    states: &St,
+    store: &dyn Store,
     root: StateId,
     interrupted: &mut Interrupted<'_>,
 ) -> Result<Option<Lasso>, Kind> {
+    // Numbers of states in tables have 32 bits.
+    u32::try_from(store.index_bound()).map_err(|_| Kind::Memory)?;
+    let root = Number(store.index(root) as u32);
     let mut graph = Graph {
         system,
-        states,
+        store,
+        worker: store.worker(),
         interrupted,
         held_bytes: 0,
         state: S::State::default(),
         canonical: S::State::default(),
         step: Step::default(),
         packed: Packed::default(),
-        bytes: Vec::new(),
         words: Vec::new(),
     };
     let components = Components::find(&mut graph, root)?;
@@ -87,6 +90,10 @@ pub(super) fn endless<S: System, St: Store>(
     let cycle = Walk::new(&mut graph, &components, start).run()?;
     Ok(Some(Lasso { stem, cycle }))
 }
+
+/// A state, by its index in the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+struct Number(u32);
 
 /// What a thread can do in a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,7 +110,7 @@ enum Can {
 /// A step from one stored state to another.
 struct Edge<'e, State> {
     taken: Action,
-    to: StateId,
+    to: Number,
     /// How many threads there were before it. New ones come behind them.
     threads: usize,
     /// The state after the step, before it was brought into canonical form, if that may have
@@ -112,40 +119,40 @@ struct Edge<'e, State> {
 }
 
 /// All steps of all threads between stored states.
-struct Graph<'g, 'i, S: System, St> {
+struct Graph<'g, 'i, S: System> {
     system: &'g mut S,
-    states: &'g St,
+    store: &'g dyn Store,
+    worker: Box<dyn Worker + 'g>,
     interrupted: &'g mut Interrupted<'i>,
     held_bytes: usize,
     state: S::State,
     canonical: S::State,
     step: Step<S::State>,
     packed: Packed,
-    bytes: Vec<u8>,
     words: Vec<u64>,
 }
 
-impl<S: System, St: Store> Graph<'_, '_, S, St> {
+impl<S: System> Graph<'_, '_, S> {
     /// Calls `see` for every step from a state until it has seen enough, and returns what each
     /// thread can do there; which is not to be relied on if `see` did not see all.
     fn expand(
         &mut self,
-        from: StateId,
+        from: Number,
         mut see: impl FnMut(&mut S, Edge<'_, S::State>) -> ControlFlow<()>,
     ) -> Result<Vec<Can>, Kind> {
         let Self {
             system,
-            states,
+            store,
+            worker,
             interrupted,
             held_bytes,
             state,
             canonical,
             step,
             packed,
-            bytes,
             words,
         } = self;
-        read_bytes(states.get(from), words);
+        worker.read(store.at(from.0 as usize), words);
         system.decode(words, state);
         if system.failed(state) {
             return Ok(Vec::new());
@@ -179,13 +186,13 @@ impl<S: System, St: Store> Graph<'_, '_, S, St> {
                         canonical.clone_from(&step.after);
                         system.canonicalise(canonical);
                         system.encode(canonical, packed);
-                        write_bytes(packed.words(), bytes);
-                        let to = states.find(bytes);
+                        let to = worker.find(packed.parts());
+                        let to = to.expect("a complete search has stored every successor");
                         let same_threads = system.thread_count(&step.after) == threads
                             && system.thread_count(canonical) == threads;
                         let edge = Edge {
                             taken: Action { thread, choice },
-                            to: to.expect("a complete search has stored every successor"),
+                            to: Number(store.index(to) as u32),
                             threads,
                             renumbered: (!same_threads).then_some(&step.after),
                         };
@@ -200,7 +207,7 @@ impl<S: System, St: Store> Graph<'_, '_, S, St> {
     }
 
     /// The moves along a way of states.
-    fn moves_along(&mut self, way: &[StateId]) -> Result<Vec<Action>, Kind> {
+    fn moves_along(&mut self, way: &[Number]) -> Result<Vec<Action>, Kind> {
         let mut moves = Vec::new();
         for pair in way.windows(2) {
             self.expand(pair[0], |_, edge| {
@@ -243,17 +250,14 @@ struct Components {
 
 /// A state whose successors are being explored.
 struct Frame {
-    state: StateId,
-    successors: Vec<StateId>,
+    state: Number,
+    successors: Vec<Number>,
 }
 
 impl Components {
     /// Finds all components (Tarjan's algorithm), and looks at each.
-    fn find<S: System, St: Store>(
-        graph: &mut Graph<'_, '_, S, St>,
-        root: StateId,
-    ) -> Result<Self, Kind> {
-        let bound = graph.states.number_bound();
+    fn find<S: System>(graph: &mut Graph<'_, '_, S>, root: Number) -> Result<Self, Kind> {
+        let bound = graph.store.index_bound();
         let mut found = Self {
             of: vec![NONE; bound],
             fair: Vec::new(),
@@ -276,7 +280,7 @@ impl Components {
                 is_open[state.0 as usize] = true;
                 open.push(state);
                 let mut successors = Vec::new();
-                graph.held_bytes = tables + (waiting + open.len()) * size_of::<StateId>();
+                graph.held_bytes = tables + (waiting + open.len()) * size_of::<Number>();
                 graph.expand(state, |_, edge| {
                     successors.push(edge.to);
                     ControlFlow::Continue(())
@@ -298,7 +302,7 @@ impl Components {
                 } else if is_open[to_index] {
                     lowlinks[at] = lowlinks[at].min(numbers[to_index]);
                     // A component of one state has an edge only if that leads to itself.
-                    if to == StateId(at as u32) {
+                    if to == Number(at as u32) {
                         found.of[at] = 0;
                     }
                 }
@@ -323,10 +327,10 @@ impl Components {
     }
 
     /// Adds a component that has an edge.
-    fn add<S: System, St: Store>(
+    fn add<S: System>(
         &mut self,
-        graph: &mut Graph<'_, '_, S, St>,
-        members: &[StateId],
+        graph: &mut Graph<'_, '_, S>,
+        members: &[Number],
     ) -> Result<(), Kind> {
         let number = self.fair.len() as u32;
         for member in members {
@@ -340,15 +344,15 @@ impl Components {
         Ok(())
     }
 
-    fn are_together(&self, one: StateId, other: StateId) -> bool {
+    fn are_together(&self, one: Number, other: Number) -> bool {
         self.of[one.0 as usize] == self.of[other.0 as usize]
     }
 
     /// Whether a component has a fair execution; nothing if threads are renumbered in it.
-    fn is_fair_without_renumbering<S: System, St: Store>(
+    fn is_fair_without_renumbering<S: System>(
         &self,
-        graph: &mut Graph<'_, '_, S, St>,
-        members: &[StateId],
+        graph: &mut Graph<'_, '_, S>,
+        members: &[Number],
     ) -> Result<Option<bool>, Kind> {
         let mut threads: Vec<Progress> = Vec::new();
         let mut renumbered = false;
@@ -379,13 +383,13 @@ impl Components {
     }
 
     /// Whether a component has a fair execution.
-    fn is_fair<S: System, St: Store>(
+    fn is_fair<S: System>(
         &self,
-        graph: &mut Graph<'_, '_, S, St>,
-        members: &[StateId],
+        graph: &mut Graph<'_, '_, S>,
+        members: &[Number],
     ) -> Result<bool, Kind> {
         // The threaded graph, with its edges turned round.
-        let mut nodes: HashMap<(StateId, Position), usize> = HashMap::new();
+        let mut nodes: HashMap<(Number, Position), usize> = HashMap::new();
         let mut before: Vec<Vec<usize>> = Vec::new();
         let mut seen: Vec<Progress> = Vec::new();
         let mut edges = 0;
@@ -449,28 +453,28 @@ impl Components {
     }
 
     /// The states on a shortest way to a component with a fair execution.
-    fn way_to_a_fair_one<S: System, St: Store>(
+    fn way_to_a_fair_one<S: System>(
         &self,
-        graph: &mut Graph<'_, '_, S, St>,
-        root: StateId,
-    ) -> Result<Option<Vec<StateId>>, Kind> {
+        graph: &mut Graph<'_, '_, S>,
+        root: Number,
+    ) -> Result<Option<Vec<Number>>, Kind> {
         if !self.fair.contains(&true) {
             return Ok(None);
         }
-        let is_fair = |state: StateId| {
+        let is_fair = |state: Number| {
             let component = self.of[state.0 as usize];
             component != NONE && self.fair[component as usize]
         };
-        let mut parents = vec![None; graph.states.number_bound()];
+        let mut parents = vec![None; graph.store.index_bound()];
         parents[root.0 as usize] = Some(NOBODY);
         let mut queue = VecDeque::from([root]);
-        graph.held_bytes = parents.len() * (size_of::<Option<u32>>() + size_of::<StateId>());
+        graph.held_bytes = parents.len() * (size_of::<Option<u32>>() + size_of::<Number>());
         while let Some(state) = queue.pop_front() {
             if is_fair(state) {
                 let mut way = vec![state];
                 let mut at = state.0;
                 while let Some(parent) = parents[at as usize].filter(|&parent| parent != NOBODY) {
-                    way.push(StateId(parent));
+                    way.push(Number(parent));
                     at = parent;
                 }
                 way.reverse();
@@ -516,11 +520,11 @@ impl Progress {
 ///
 /// If it is repeated for ever, each thread that is there when a round begins is satisfied in that
 /// round, and those that are started on the way in the next one; wherever they are by then.
-struct Walk<'w, 'g, 'i, S: System, St> {
-    graph: &'w mut Graph<'g, 'i, S, St>,
+struct Walk<'w, 'g, 'i, S: System> {
+    graph: &'w mut Graph<'g, 'i, S>,
     components: &'w Components,
-    start: StateId,
-    at: StateId,
+    start: Number,
+    at: Number,
     moves: Vec<Action>,
     /// The threads that are not satisfied yet, by where they are now.
     pending: Vec<(Position, Progress)>,
@@ -529,12 +533,8 @@ struct Walk<'w, 'g, 'i, S: System, St> {
 /// How a node of a breadth-first search was reached.
 type Links<Node> = HashMap<Node, (Node, Action)>;
 
-impl<'w, 'g, 'i, S: System, St: Store> Walk<'w, 'g, 'i, S, St> {
-    fn new(
-        graph: &'w mut Graph<'g, 'i, S, St>,
-        components: &'w Components,
-        start: StateId,
-    ) -> Self {
+impl<'w, 'g, 'i, S: System> Walk<'w, 'g, 'i, S> {
+    fn new(graph: &'w mut Graph<'g, 'i, S>, components: &'w Components, start: Number) -> Self {
         Self {
             graph,
             components,
@@ -611,7 +611,7 @@ impl<'w, 'g, 'i, S: System, St: Store> Walk<'w, 'g, 'i, S, St> {
         progress: Progress,
     ) -> Result<Vec<Action>, Kind> {
         let from = (self.at, thread);
-        let mut links: Links<(StateId, Position)> = HashMap::new();
+        let mut links: Links<(Number, Position)> = HashMap::new();
         let mut queue = VecDeque::from([from]);
         while let Some(node) = queue.pop_front() {
             let (state, thread) = node;
@@ -650,7 +650,7 @@ impl<'w, 'g, 'i, S: System, St: Store> Walk<'w, 'g, 'i, S, St> {
     /// A shortest way to where the walk began, of at least one move.
     fn way_back(&mut self) -> Result<Vec<Action>, Kind> {
         let from = self.at;
-        let mut links: Links<StateId> = HashMap::new();
+        let mut links: Links<Number> = HashMap::new();
         let mut queue = VecDeque::from([from]);
         while let Some(state) = queue.pop_front() {
             let mut last = None;

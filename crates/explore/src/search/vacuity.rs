@@ -3,9 +3,9 @@
 use std::ops::ControlFlow;
 
 use raddle_outcome::Kind;
+use raddle_store::StateId;
 
 use super::space::Space;
-use crate::store::{StateId, Store};
 use crate::system::System;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -25,26 +25,27 @@ enum Task {
 
 /// Searches depth-first for a state that is reached again from itself. The search
 /// must have been complete. `interrupted` is asked for every edge.
-pub(super) fn has_cycle<S: System, St: Store>(
-    space: &mut Space<'_, S, St>,
+pub(super) fn has_cycle<S: System>(
+    space: &mut Space<'_, S>,
     root: StateId,
     mut interrupted: impl FnMut() -> Option<Kind>,
 ) -> Result<bool, Kind> {
-    let mut colours = vec![Colour::White; space.states.number_bound()];
+    let mut colours = vec![Colour::White; space.store.index_bound()];
+    let store = space.store;
     let mut tasks = vec![Task::Enter(root)];
     let mut cycle = false;
     while let Some(task) = tasks.pop() {
         match task {
-            Task::Leave(state) => colours[state.0 as usize] = Colour::Black,
-            Task::Enter(state) if colours[state.0 as usize] == Colour::White => {
-                colours[state.0 as usize] = Colour::Grey;
+            Task::Leave(state) => colours[store.index(state)] = Colour::Black,
+            Task::Enter(state) if colours[store.index(state)] == Colour::White => {
+                colours[store.index(state)] = Colour::Grey;
                 tasks.push(Task::Leave(state));
                 let mut limit = None;
                 space.for_each_edge(state, |_, edge| {
                     let to = edge
                         .to
                         .expect("a complete search has stored every successor");
-                    match colours[to.0 as usize] {
+                    match colours[store.index(to)] {
                         Colour::White => tasks.push(Task::Enter(to)),
                         Colour::Grey => cycle = true,
                         Colour::Black => {}

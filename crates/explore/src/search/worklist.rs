@@ -5,10 +5,9 @@
 //! and has its number; for [fewest switches](super::fewest_switches) it is a state
 //! together with the thread that moved last.
 
-use std::ops::Range;
+use raddle_store::{Inserted, StateId, StoreFull};
 
 use crate::replay::Legs;
-use crate::store::{Inserted, StateId, StoreFull};
 
 /// No node: the parent of the first.
 pub(super) const NOBODY: u32 = u32::MAX;
@@ -25,7 +24,7 @@ pub(super) struct Rank {
 /// A node that is to be expanded now.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Visit {
-    pub(super) node: u32,
+    pub(super) node: u64,
     pub(super) state: StateId,
     pub(super) rank: Rank,
     /// The name of the thread that moved last, if the order cares.
@@ -35,6 +34,11 @@ pub(super) struct Visit {
 }
 
 impl Visit {
+    /// Whether it is that many expansions from the initial state, or more.
+    pub(super) fn is_at_depth(&self, max: Option<u64>) -> bool {
+        max.is_some_and(|max| u64::from(self.rank.length) >= max)
+    }
+
     /// The rank of what a path from here leads to. `legs` are those of the path, if the
     /// order cares for them; a path that is not empty counts as one expansion.
     pub(super) fn rank_after(&self, path_is_empty: bool, legs: Option<Legs>) -> Rank {
@@ -68,11 +72,11 @@ pub(super) struct Hop {
 /// How the nodes of a search were reached.
 pub(super) trait Trails {
     /// The nodes from the initial state to a node, both included.
-    fn trail(&self, node: u32) -> Vec<Hop>;
+    fn trail(&self, node: u64) -> Vec<Hop>;
 
-    /// The numbers of the states at that distance from the initial one, if states are
-    /// numbered by distance, nodes are states, and some were found at that distance.
-    fn level(&self, depth: usize) -> Option<Range<u32>> {
+    /// The states at that distance from the initial one, if nodes are states, the order goes by distance,
+    /// and some were found at that distance.
+    fn level(&self, depth: usize) -> Option<&[StateId]> {
         let _ = depth;
         None
     }
@@ -83,15 +87,17 @@ pub(super) trait Worklist {
     /// Whether edges must come with their [`Legs`].
     const TRACKS_THREADS: bool;
 
+    /// Whether it must know of the successors of a node before it can say which is next.
+    const AT_ONCE: bool;
+
     /// Enters the initial state, and returns its node.
-    fn start(&mut self, root: StateId) -> Result<u32, StoreFull>;
+    fn start(&mut self, root: StateId) -> Result<u64, StoreFull>;
 
     /// Takes the next node to expand.
     fn next(&mut self) -> Option<Visit>;
 
-    /// Takes an edge from the node taken last, and returns the node it leads to. States
-    /// that are new come in the order of their numbers.
-    fn edge(&mut self, from: &Visit, edge: Edge) -> Result<u32, StoreFull>;
+    /// Takes an edge from a node that was taken, and returns the node it leads to.
+    fn edge(&mut self, from: &Visit, edge: Edge) -> Result<u64, StoreFull>;
 
     /// Whether no better violation than the best one found can come, now that `next` is
     /// to be expanded. `first_found` is the rank of the node during whose expansion
@@ -110,6 +116,9 @@ pub(super) trait Worklist {
     fn found_elsewhere(&self) -> bool {
         false
     }
+
+    /// What was found in this round is in vain: tells other workers.
+    fn give_up(&self) {}
 
     /// How many nodes wait.
     fn waiting(&self) -> usize;

@@ -8,10 +8,8 @@
 mod activations;
 mod summary;
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use raddle_explore::interior::{LastStep, StepEvent, Watch};
 use raddle_explore::reductions::transactions::Transactions;
@@ -47,13 +45,13 @@ struct Log {
 /// Writes down what it is told.
 struct Observer {
     program: Arc<Program>,
-    log: Rc<RefCell<Log>>,
+    log: Arc<Mutex<Log>>,
     activations: Activations,
 }
 
 impl Watch<Machine> for Observer {
     fn begin_round(&mut self) {
-        *self.log.borrow_mut() = Log::default();
+        *lock(&self.log) = Log::default();
     }
 
     fn step(
@@ -63,7 +61,7 @@ impl Watch<Machine> for Observer {
         thread: Position,
         event: StepEvent<'_, Machine>,
     ) {
-        let mut log = self.log.borrow_mut();
+        let mut log = lock(&self.log);
         let pc = before.pc(thread.index());
         let seen = log.places.entry(pc).or_default();
         seen.movers.insert(mover(event.mover));
@@ -78,7 +76,7 @@ impl Watch<Machine> for Observer {
     }
 
     fn end(&mut self, _: &Machine, last: LastStep<'_, Machine>) {
-        let mut log = self.log.borrow_mut();
+        let mut log = lock(&self.log);
         let thread = last.thread.index();
         if last.forced && !self.program.frames(last.after, thread).is_empty() {
             log.places.entry(last.after.pc(thread)).or_default().forced = true;
@@ -87,6 +85,11 @@ impl Watch<Machine> for Observer {
             (self.activations).of_both(&self.program, last.before, last.after, thread);
         log.interrupted.extend(interrupted);
     }
+}
+
+/// A panic while it is locked ends the search.
+fn lock(log: &Mutex<Log>) -> MutexGuard<'_, Log> {
+    log.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn mover(mover: raddle_explore::movers::Mover) -> Mover {
@@ -107,14 +110,14 @@ pub fn explain(
     search: Search<'_>,
 ) -> (Explanation, Outcome) {
     let mut machine = Machine::new(Arc::clone(program), granularity);
-    let log = Rc::new(RefCell::new(Log::default()));
+    let log = Arc::new(Mutex::new(Log::default()));
     let mut transactions = Transactions::default();
     transactions.watch(Box::new(Observer {
         program: Arc::clone(program),
-        log: Rc::clone(&log),
+        log: Arc::clone(&log),
         activations: Activations::default(),
     }));
     let outcome = search.run(&mut machine, &mut transactions);
-    let explanation = summary::summarise(&machine, &transactions, &log.borrow(), &outcome);
+    let explanation = summary::summarise(&machine, &transactions, &lock(&log), &outcome);
     (explanation, outcome)
 }

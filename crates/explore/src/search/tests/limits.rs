@@ -58,17 +58,21 @@ fn memory() {
             Kind::Memory,
         );
         let enough = run(search().max_memory(needed), &Counters::racing(5));
-        assert!(enough.is_verified());
+        assert!(
+            enough.is_verified(),
+            "{order:?}: {needed}, {:?}",
+            enough.statistics
+        );
     }
 }
 
 #[test]
 fn a_full_store() {
-    let mut store = ExactStore::with_limit(10);
+    let mut store = Flat::<Std>::with_limit(10);
     let outcome = Search::new().run_in(&mut Counters::racing(3), &mut Full::default(), &mut store);
     cut_by(&outcome, Kind::StoreFull);
     assert_eq!(outcome.statistics.states, 10);
-    let mut none = ExactStore::with_limit(0);
+    let mut none = Flat::<Std>::with_limit(0);
     let outcome = Search::new().run_in(&mut Counters::racing(3), &mut Full::default(), &mut none);
     cut_by(&outcome, Kind::StoreFull);
 }

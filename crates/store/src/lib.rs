@@ -1,0 +1,154 @@
+//! Sets of states, for several workers at a time.
+//!
+//! A state is a sequence of words in [parts](Parts). A [`Store`] keeps the states that were reached,
+//! and names each by a [`StateId`]. There is one file for each store:
+//!
+//! - [`Flat`] keeps the words of every state. It is the fastest.
+//! - [`Tree`] keeps every part, and every pair of parts, once: a state is a pair of numbers. It is the
+//!   smallest.
+//!
+//! # What every store promises
+//!
+//! **Exactness.** Two different sequences of words are never taken for one, and no sequence is
+//! taken for two.
+//!
+//! **One number, one `New`.** However many workers insert a state at the same time, all are told the same
+//! [`StateId`], and exactly one of them is told that the state is [`New`](Inserted::New).
+//!
+//! Both follow from the [claim](lines) about the one lock-free table that all stores are made of; each store
+//! says how.
+//!
+//! # Batches
+//!
+//! A [`Worker`] queues states and inserts many at once: while one cache line comes from memory, others are
+//! asked for. Whether a state is new is known when the queue is [flushed](Worker::flush).
+//!
+//! ```
+//! use raddle_store::{Changed, Flat, Inserted, Packed, Store};
+//!
+//! let store = Flat::default();
+//! let mut worker = store.worker();
+//! for number in [7, 8, 7] {
+//!     let mut state = Packed::default();
+//!     state.push(number);
+//!     state.end_part();
+//!     worker.queue(state.parts(), Changed::ALL);
+//! }
+//! let mut news = Vec::new();
+//! worker.flush(&mut |_, _, inserted| news.push(inserted.unwrap().1));
+//! assert_eq!(news, [Inserted::New, Inserted::New, Inserted::Known]);
+//! assert_eq!(store.len(), 2);
+//! ```
+
+pub mod family;
+pub mod flat;
+mod hash;
+mod interned;
+pub mod lines;
+mod pages;
+pub mod parts;
+mod prefetch;
+mod queue;
+pub mod tree;
+
+pub use flat::Flat;
+pub use hash::hash_words;
+pub use parts::{Changed, Packed, Parts};
+pub use tree::Tree;
+
+use std::fmt;
+
+/// The name of a stored state. What it means is the store's matter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct StateId(pub u64);
+
+/// Whether an insertion found the state there already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Inserted {
+    /// The state is new.
+    New,
+    /// It had been inserted before.
+    Known,
+}
+
+/// There is no room for another state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StoreFull;
+
+impl fmt::Display for StoreFull {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the store has no room for another state")
+    }
+}
+
+impl std::error::Error for StoreFull {}
+
+/// What became of a state that was inserted.
+pub type Insertion = Result<(StateId, Inserted), StoreFull>;
+
+/// Who is told what became of a queued state: its number in the queue, its words.
+pub type Told<'t> = dyn FnMut(usize, &[u64], Insertion) + 't;
+
+/// A set of states.
+pub trait Store: Send + Sync {
+    /// The name that users write.
+    fn name(&self) -> &'static str;
+
+    /// Somebody who inserts and reads states. Each thread has its own.
+    fn worker(&self) -> Box<dyn Worker + '_>;
+
+    /// Removes all states.
+    fn clear(&mut self);
+
+    /// How many states there are.
+    fn len(&self) -> usize;
+
+    /// Whether there are none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How much memory the set takes, by what for. Unused room is included.
+    fn memory(&self) -> Memory;
+
+    /// How much memory the set takes.
+    fn memory_bytes(&self) -> usize {
+        self.memory().iter().map(|(_, bytes)| bytes).sum()
+    }
+
+    /// All [indices](Self::index) are below this one.
+    fn index_bound(&self) -> usize;
+
+    /// A small number for a state, which is good until another state is inserted.
+    fn index(&self, id: StateId) -> usize;
+
+    /// The state with an [index](Self::index). Panics if there is none.
+    fn at(&self, index: usize) -> StateId;
+}
+
+/// Memory by what it is taken for.
+pub type Memory = Vec<(&'static str, usize)>;
+
+/// Inserts and reads the states of a store, for one thread.
+pub trait Worker {
+    /// Reads the words of a state, in place of what was in the buffer. Panics if there is no such state.
+    fn read(&mut self, id: StateId, words: &mut Vec<u64>);
+
+    /// [Reads](Self::read) a state, whose successors are queued from now on.
+    fn begin(&mut self, id: StateId, words: &mut Vec<u64>);
+
+    /// Queues a state. `changed` are the parts that differ from those of the state that was
+    /// [begun](Self::begin) last, at most.
+    fn queue(&mut self, state: Parts<'_>, changed: Changed);
+
+    /// How many states are queued.
+    fn queued(&self) -> usize;
+
+    /// Inserts all states that are queued, in order, and tells what became of each. A state that is
+    /// told to have no room may be there or not.
+    fn flush(&mut self, told: &mut Told<'_>);
+
+    /// The name of a state, if it is in the set. Nobody may be inserting states at the same time, if the
+    /// answer is to be relied on.
+    fn find(&mut self, state: Parts<'_>) -> Option<StateId>;
+}

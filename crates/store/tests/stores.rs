@@ -1,0 +1,200 @@
+//! Every store is a set: compared with the standard library's, alone and with several workers.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+
+use raddle_store::family::Std;
+use raddle_store::lines::Lines;
+use raddle_store::{Changed, Flat, Inserted, Insertion, Packed, StateId, Store, StoreFull, Tree};
+
+/// All stores, with common and with tiny tables.
+fn stores(most: usize) -> Vec<Box<dyn Store>> {
+    vec![
+        Box::new(Flat::<Std>::with_limit(most)),
+        Box::new(Tree::<Std>::with_limit(most)),
+        Box::new(Flat::<Std>::with_index(most, Lines::with_homes(1, 1))),
+        Box::new(Tree::<Std>::with_tables(most, || Lines::with_homes(1, 1))),
+    ]
+}
+
+/// Random numbers that are always the same.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+        (self.0 >> 33) % bound
+    }
+
+    /// A state of few or many parts, some empty, with words that occur again.
+    fn state(&mut self) -> Packed {
+        let mut state = Packed::default();
+        // The words tell where parts end.
+        let parts = self.below(6);
+        state.push(parts);
+        state.end_part();
+        for _ in 0..parts {
+            let words = self.below(4);
+            state.push(words);
+            for _ in 0..words {
+                let word = self.below(4);
+                state.push(word.wrapping_sub(1));
+            }
+            state.end_part();
+        }
+        if self.below(50) == 0 {
+            let long = vec![self.below(3); 70_000];
+            state.extend(&long);
+        }
+        state.end_part();
+        state
+    }
+}
+
+fn words_of(store: &dyn Store, id: StateId) -> Vec<u64> {
+    let mut words = vec![1, 2, 3];
+    store.worker().read(id, &mut words);
+    words
+}
+
+#[test]
+fn a_store_is_a_set() {
+    for mut store in stores(usize::MAX) {
+        for _ in 0..2 {
+            let mut random = Random(7);
+            let mut known: HashMap<Vec<u64>, StateId> = HashMap::new();
+            let mut worker = store.worker();
+            for _ in 0..40 {
+                let batch: Vec<Packed> = (0..random.below(100)).map(|_| random.state()).collect();
+                for state in &batch {
+                    worker.queue(state.parts(), Changed::ALL);
+                }
+                assert_eq!(worker.queued(), batch.len());
+                let mut next = 0;
+                worker.flush(&mut |number, words, insertion| {
+                    assert_eq!((number, words), (next, batch[number].words()));
+                    next += 1;
+                    let (id, inserted) = insertion.unwrap();
+                    let before = known.insert(words.to_vec(), id);
+                    assert_eq!(inserted == Inserted::New, before.is_none());
+                    assert!(before.is_none_or(|before| before == id));
+                });
+                assert_eq!(next, batch.len());
+            }
+            assert_eq!(store.len(), known.len());
+            let mut indices = std::collections::HashSet::new();
+            for (words, &id) in &known {
+                assert_eq!(words_of(store.as_ref(), id), *words);
+                let index = store.index(id);
+                assert!(index < store.index_bound() && indices.insert(index));
+                assert_eq!(store.at(index), id);
+            }
+            for _ in 0..100 {
+                let state = random.state();
+                let found = worker.find(state.parts());
+                assert_eq!(found, known.get(state.words()).copied());
+            }
+            assert!(store.memory_bytes() > 0);
+            drop(worker);
+            store.clear();
+            assert!(store.is_empty());
+        }
+    }
+}
+
+/// Successors of a state, by what has changed: the same names as without telling.
+#[test]
+fn what_has_not_changed_need_not_be_looked_at() {
+    for store in stores(usize::MAX) {
+        let mut random = Random(3);
+        let mut worker = store.worker();
+        let mut words = Vec::new();
+        let mut known: HashMap<Vec<u64>, StateId> = HashMap::new();
+        for _ in 0..200 {
+            let mut state = random.state();
+            worker.queue(state.parts(), Changed::ALL);
+            let mut from = None;
+            worker.flush(&mut |_, _, insertion| from = insertion.ok());
+            worker.begin(from.unwrap().0, &mut words);
+            assert_eq!(words, state.words());
+            for flush_between in [false, true] {
+                for _ in 0..3 {
+                    let before = state.clone();
+                    let mut changed = Changed::NONE;
+                    let part = random.below(state.parts().len() as u64) as usize;
+                    if let Some(word) = state.part_mut(part).last_mut() {
+                        *word ^= random.below(3);
+                    }
+                    changed.add(part);
+                    worker.queue(state.parts(), changed);
+                    // Other successors of the same state.
+                    state = before;
+                }
+                // The other half is of the same state, after a flush.
+                if flush_between {
+                    worker.flush(&mut |_, words, insertion| {
+                        let id = insertion.unwrap().0;
+                        assert_eq!(*known.entry(words.to_vec()).or_insert(id), id);
+                    });
+                }
+            }
+        }
+        for (words, &id) in &known {
+            assert_eq!(words_of(store.as_ref(), id), *words);
+        }
+    }
+}
+
+#[test]
+fn as_many_as_allowed_and_each_once() {
+    for most in [0, 1, 500, 5000] {
+        for store in stores(most) {
+            let told: Mutex<Vec<(Vec<u64>, Insertion)>> = Mutex::default();
+            std::thread::scope(|scope| {
+                for worker in 0..4 {
+                    let (store, told) = (&store, &told);
+                    scope.spawn(move || {
+                        let mut worker_of_store = store.worker();
+                        let mut mine = Vec::new();
+                        for number in 0..1000_u64 {
+                            let mut state = Packed::default();
+                            state.extend(&[number ^ worker, 7]);
+                            state.end_part();
+                            state.push(number % 10);
+                            state.end_part();
+                            worker_of_store.queue(state.parts(), Changed::ALL);
+                            if worker_of_store.queued() >= 16 {
+                                worker_of_store.flush(&mut |_, words, insertion| {
+                                    mine.push((words.to_vec(), insertion));
+                                });
+                            }
+                        }
+                        worker_of_store.flush(&mut |_, words, insertion| {
+                            mine.push((words.to_vec(), insertion));
+                        });
+                        told.lock().unwrap().extend(mine);
+                    });
+                }
+            });
+            let told = told.into_inner().unwrap();
+            assert_eq!(told.len(), 4000);
+            let mut names = HashMap::new();
+            let mut news = 0;
+            for (words, insertion) in &told {
+                match insertion {
+                    Ok((id, inserted)) => {
+                        assert_eq!(*names.entry(words).or_insert(*id), *id);
+                        news += usize::from(*inserted == Inserted::New);
+                    }
+                    Err(StoreFull) => assert!(most < 4000),
+                }
+            }
+            assert_eq!(news, store.len());
+            let all: std::collections::HashSet<_> = told.iter().map(|(words, _)| words).collect();
+            assert_eq!(news, most.min(all.len()));
+            for (words, &id) in &names {
+                assert_eq!(words_of(store.as_ref(), id), **words);
+            }
+        }
+    }
+}
