@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use raddle_explore::Order;
 use raddle_explore::interior::Completion;
 use raddle_explore::reductions::cartesian::CycleTest;
+use raddle_explore::{Order, StoreKind};
 use raddle_machine::Granularity;
 use raddle_schedule::explorers::Entry;
 
@@ -89,15 +89,18 @@ pub(crate) struct Check {
     #[arg(long, value_name = "N", value_parser = depth, requires = "explore")]
     pub(crate) depth: Option<u32>,
 
-    /// Search with that many threads at once: breadth-first only, and with reductions that do
-    /// not learn on the way (full, cartesian); or with `--explore`, but for `bounded` and
-    /// `iterative`. [default: 1]
+    /// Search with that many threads at once: breadth-first only; or with `--explore`, but for
+    /// `bounded` and `iterative`. [default: 1]
     #[arg(long, value_name = "N", value_parser = workers)]
     pub(crate) workers: Option<usize>,
 
     /// The order of the search.
     #[arg(long, value_enum, default_value_t = SearchOrder::Bfs)]
     pub(crate) search: SearchOrder,
+
+    /// Where states are kept.
+    #[arg(long, value_enum, default_value_t = StoreArg::Auto)]
+    pub(crate) store: StoreArg,
 
     #[command(flatten)]
     pub(crate) step: Steps,
@@ -422,6 +425,26 @@ impl SearchOrder {
 }
 
 #[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum StoreArg {
+    /// `flat`, and `tree` when that takes 40 % of the memory that is allowed.
+    Auto,
+    /// Every word of every state: the fastest.
+    Flat,
+    /// What states have in common is kept once: the smallest.
+    Tree,
+}
+
+impl StoreArg {
+    pub(crate) fn kind(self) -> StoreKind {
+        match self {
+            Self::Auto => StoreKind::Auto,
+            Self::Flat => StoreKind::Flat,
+            Self::Tree => StoreKind::Tree,
+        }
+    }
+}
+
+#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum GranularityArg {
     Access,
     Statement,
@@ -450,7 +473,13 @@ impl GranularityArg {
 }
 
 /// What is an option of searches that store states only.
-const STATEFUL: [&str; 4] = ["search", "max_states", "max_memory", "count_self_loops"];
+const STATEFUL: [&str; 5] = [
+    "search",
+    "store",
+    "max_states",
+    "max_memory",
+    "count_self_loops",
+];
 
 #[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SelfLoops {

@@ -333,6 +333,11 @@ pub trait System {
     /// everything that any invariant reads in this state to `reads`.
     fn broken_invariant(&mut self, state: &Self::State, reads: &mut Footprint) -> Option<Fault>;
 
+    /// Whether the program has invariants at all.
+    fn has_invariants(&self) -> bool {
+        true
+    }
+
     /// The threads of the state that have failed before their first step, each with what
     /// happened.
     ///

@@ -493,6 +493,10 @@ impl System for Machine {
         Position(position as u32)
     }
 
+    fn has_invariants(&self) -> bool {
+        !self.program.invariants.is_empty()
+    }
+
     fn broken_invariant(&mut self, state: &State, reads: &mut Footprint) -> Option<Fault> {
         let mut broken = None;
         for (number, &pc) in self.program.invariants.iter().enumerate() {

@@ -170,6 +170,7 @@ impl<F: Family> Store for Flat<F> {
             store: self,
             queue: Queue::default(),
             hashes: Vec::new(),
+            alike: Vec::new(),
             open: Vec::new(),
         })
     }
@@ -192,6 +193,15 @@ impl<F: Family> Store for Flat<F> {
                 self.directory.memory_bytes() + self.pages.memory_bytes(),
             ),
         ]
+    }
+
+    fn for_each(&self, see: &mut dyn FnMut(StateId)) {
+        self.index.read(|index| {
+            let slots = (0..index.slot_bound()).map(|slot| index.slot(slot));
+            for entry in slots.filter(|entry| *entry != 0) {
+                see(StateId(number_of(entry).into()));
+            }
+        });
     }
 
     fn index_bound(&self) -> usize {
@@ -219,6 +229,8 @@ struct FlatWorker<'s, F: Family> {
     store: &'s Flat<F>,
     queue: Queue,
     hashes: Vec<u64>,
+    /// Entries with the same bits of the hash.
+    alike: Vec<Option<u64>>,
     /// One for each length, that used last first.
     open: Vec<Open>,
 }
@@ -252,13 +264,21 @@ impl<F: Family> FlatWorker<'_, F> {
         Ok(open.next)
     }
 
-    /// Inserts a state, unless the table must grow first.
+    /// Inserts a state, unless the table must grow first. `alike` is an entry with the bits of its hash, if
+    /// there was one.
     #[inline]
-    fn insert(&mut self, index: &Lines<F::Word>, number: usize) -> Option<Insertion> {
+    fn insert(
+        &mut self,
+        index: &Lines<F::Word>,
+        number: usize,
+        alike: Option<u64>,
+    ) -> Option<Insertion> {
         let (store, hash) = (self.store, self.hashes[number]);
         let words = self.queue.get(number).words;
         let length = words.len();
-        if let Some((_, entry)) = index.find(upper(hash), store.is_at(hash, words)) {
+        if let Some(entry) = alike
+            && store.is(number_of(entry), words)
+        {
             let id = StateId(number_of(entry).into());
             return Some(Ok((id, Inserted::Known)));
         }
@@ -320,9 +340,13 @@ impl<F: Family> Worker for FlatWorker<'_, F> {
                 for &hash in &self.hashes[next..] {
                     index.prefetch(upper(hash));
                 }
+                self.alike.clear();
+                self.alike.resize(next, None);
                 for &hash in &self.hashes[next..] {
                     let alike = |entry| upper(entry) == upper(hash);
-                    if let Some((_, entry)) = index.find(upper(hash), alike) {
+                    let alike = index.find(upper(hash), alike).map(|(_, entry)| entry);
+                    self.alike.push(alike);
+                    if let Some(entry) = alike {
                         let record = store.record(number_of(entry));
                         if let (Some(first), Some(last)) = (record.first(), record.last()) {
                             prefetch(first);
@@ -331,7 +355,7 @@ impl<F: Family> Worker for FlatWorker<'_, F> {
                     }
                 }
                 while next < self.queue.len() && store.len() < index.room() {
-                    let Some(insertion) = self.insert(index, next) else {
+                    let Some(insertion) = self.insert(index, next, self.alike[next]) else {
                         return;
                     };
                     told(next, self.queue.get(next).words, insertion);

@@ -116,6 +116,9 @@ pub trait Store: Send + Sync {
         self.memory().iter().map(|(_, bytes)| bytes).sum()
     }
 
+    /// Calls `see` for every state, in any order. Nobody may be inserting states at the same time.
+    fn for_each(&self, see: &mut dyn FnMut(StateId));
+
     /// All [indices](Self::index) are below this one.
     fn index_bound(&self) -> usize;
 

@@ -173,6 +173,15 @@ impl<F: Family> Store for Tree<F> {
         })
     }
 
+    fn for_each(&self, see: &mut dyn FnMut(StateId)) {
+        self.tables.read(|tables| {
+            let slots = (0..tables.roots.slot_bound()).map(|slot| tables.roots.slot(slot));
+            slots
+                .filter(|root| *root != 0)
+                .for_each(|root| see(StateId(root)));
+        });
+    }
+
     fn index_bound(&self) -> usize {
         self.tables.read(|tables| tables.roots.slot_bound())
     }

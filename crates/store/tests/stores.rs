@@ -89,6 +89,10 @@ fn a_store_is_a_set() {
                 assert!(index < store.index_bound() && indices.insert(index));
                 assert_eq!(store.at(index), id);
             }
+            let mut all = Vec::new();
+            store.for_each(&mut |id| all.push(id));
+            assert_eq!(all.len(), known.len());
+            assert!(all.iter().all(|&id| indices.contains(&store.index(id))));
             for _ in 0..100 {
                 let state = random.state();
                 let found = worker.find(state.parts());

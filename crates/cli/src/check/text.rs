@@ -116,9 +116,13 @@ fn statistics_table(args: &Check, outcome: &Outcome) -> String {
     let visited = visited(args, outcome);
     let interior = visited.map(|visited| visited - statistics.states);
     let if_counted = |count: Option<u64>| count.map_or_else(|| "not counted".into(), number);
-    let per_state = statistics.memory_bytes / statistics.states.max(1);
+    let states = statistics.states.max(1) as f64;
+    let per_state = statistics.memory_bytes as f64 / states;
     let seconds = statistics.elapsed.as_secs_f64().max(1e-9);
     let per_second = |count: u64| number((count as f64 / seconds) as u64);
+    let by_kind: Vec<String> = (outcome.memory.iter())
+        .map(|(what, bytes)| format!("{:.1} {what}", *bytes as f64 / states))
+        .collect();
     key_values(&[
         ("states", number(statistics.states)),
         ("transitions", number(transitions(args, outcome))),
@@ -136,7 +140,9 @@ fn statistics_table(args: &Check, outcome: &Outcome) -> String {
         ("ends cut by assume", number(statistics.cut)),
         ("largest frontier", number(statistics.peak_frontier)),
         ("memory of the search", bytes(statistics.memory_bytes)),
-        ("bytes per state", number(per_state)),
+        ("bytes per state", format!("{per_state:.1}")),
+        ("store", outcome.store.into()),
+        ("of these bytes", by_kind.join(", ")),
         (
             "peak memory",
             memory::peak_bytes().map_or_else(|| "unknown".into(), bytes),

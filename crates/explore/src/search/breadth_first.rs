@@ -317,13 +317,15 @@ impl Drop for StopOnPanic<'_> {
 /// If a worker does.
 pub(super) fn run<'r, S: System + Clone + Send>(
     settings: &'r Settings,
-    monitor: Monitor<'r>,
+    begin: Begin<'r>,
     store: &dyn Store,
     system: &mut S,
     reduction: &mut dyn Reduction<S>,
     workers: usize,
 ) -> Round<'r> {
-    reduction.begin_round();
+    if let Begin::New(_) = begin {
+        reduction.begin_round();
+    }
     let others: Option<Vec<_>> = (1..workers)
         .map(|_| reduction.for_another_worker())
         .collect();
@@ -343,7 +345,7 @@ pub(super) fn run<'r, S: System + Clone + Send>(
                 })
             })
             .collect();
-        let round = lead(settings, monitor, store, system, reduction, crew);
+        let round = lead(settings, begin, store, system, reduction, crew);
         for worker in workers {
             match worker.join() {
                 Ok(other) => system.absorb(&other),
@@ -354,27 +356,53 @@ pub(super) fn run<'r, S: System + Clone + Send>(
     })
 }
 
+/// With what a round begins.
+pub(super) enum Begin<'r> {
+    /// The initial state.
+    New(Monitor<'r>),
+    /// What it had come to in another store.
+    Paused(Found<'r>, Frontier),
+}
+
+/// States that wait to be expanded, all at one distance.
+pub(super) struct Frontier {
+    pub(super) states: Vec<StateId>,
+    depth: u32,
+}
+
 /// What came of a round.
 pub(super) struct Round<'r> {
     pub(super) found: Found<'r>,
     pub(super) stopped: bool,
     pub(super) workers: usize,
+    /// What is left to do, if the store has become too large.
+    pub(super) paused: Option<Frontier>,
 }
 
 /// What the first worker does: it says which level is next.
 fn lead<'r, S: System>(
     settings: &'r Settings,
-    monitor: Monitor<'r>,
+    begin: Begin<'r>,
     store: &dyn Store,
     system: &mut S,
     reduction: &mut dyn Reduction<S>,
     crew: &Crew,
 ) -> Round<'r> {
     let _guard = StopOnPanic(crew);
-    let mut engine = Engine::new(settings, store, Share::new(crew), monitor);
-    engine.enter_initial(system);
-    let mut states = std::mem::take(&mut engine.worklist.found);
-    let mut depth = 0;
+    let share = Share::new(crew);
+    let (mut engine, mut states, mut depth) = match begin {
+        Begin::New(monitor) => {
+            let mut engine = Engine::new(settings, store, share, monitor);
+            engine.enter_initial(system);
+            let states = std::mem::take(&mut engine.worklist.found);
+            (engine, states, 0)
+        }
+        Begin::Paused(found, frontier) => {
+            let engine = Engine::resume(store, share, found);
+            (engine, frontier.states, frontier.depth)
+        }
+    };
+    let mut paused = None;
     while !states.is_empty() && !engine.stopped {
         let share = states.len() / crew.workers;
         let level = Arc::new(Level {
@@ -428,6 +456,12 @@ fn lead<'r, S: System>(
         if found || crew.in_vain.load(Ordering::Relaxed) {
             break;
         }
+        if (settings.pause_at).is_some_and(|bytes| store.memory_bytes() as u64 > bytes)
+            && !engine.stopped
+        {
+            paused = Some(Frontier { states, depth });
+            break;
+        }
     }
     let mut orders = crew.orders();
     orders.done = true;
@@ -437,6 +471,7 @@ fn lead<'r, S: System>(
     Round {
         stopped: engine.stopped,
         workers: crew.workers,
+        paused,
         found: Found::by(engine).0,
     }
 }

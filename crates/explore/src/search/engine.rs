@@ -8,7 +8,7 @@ use super::findings::{Candidate, Findings, Key};
 use super::monitor::{Monitor, Progress};
 use super::outcome::{Cause, Statistics, property_of};
 use super::worklist::{Edge, Rank, Visit, Worklist};
-use super::{Settings, Stop};
+use super::{Found, Settings, Stop};
 use crate::parts::{Changed, Packed};
 use crate::property::{Property, PropertySet};
 use crate::reduction::{BlockedThread, End, Race, Reduction, Visitor};
@@ -55,6 +55,8 @@ struct Queued {
     from: Visit,
     legs: Option<Legs>,
     path_is_empty: bool,
+    /// Whether there is anything to check in the state, should it be new.
+    to_check: bool,
 }
 
 /// How many states are queued before they are inserted together.
@@ -94,6 +96,17 @@ impl<'r, 's, W: Worklist> Engine<'r, 's, W> {
             expanded: 0,
             most_expanded: None,
             reads: Footprint::new(),
+        }
+    }
+
+    /// Goes on with what was found, in another store.
+    pub(super) fn resume(store: &'s dyn Store, worklist: W, found: Found<'r>) -> Self {
+        Self {
+            findings: found.findings,
+            statistics: found.statistics,
+            cut: found.cut,
+            root: found.root,
+            ..Self::new(found.settings, store, worklist, found.monitor)
         }
     }
 
@@ -235,7 +248,7 @@ impl<'r, 's, W: Worklist> Engine<'r, 's, W> {
             self.stop(Kind::StoreFull);
             return;
         };
-        if inserted == Inserted::New {
+        if inserted == Inserted::New && queued.to_check {
             let rank = queued.from.rank_after(queued.path_is_empty, queued.legs);
             system.decode(words, state);
             let first = queued.from.first;
@@ -446,6 +459,8 @@ impl<S: System, W: Worklist> Expansion<'_, '_, '_, S, W> {
             from: engine.visit,
             legs,
             path_is_empty: path.is_empty(),
+            to_check: engine.checks(Property::Invariant) && system.has_invariants()
+                || system.failed(state),
         });
         if engine.queued.len() >= BATCH || engine.nears_max_states() {
             engine.flush(system);

@@ -95,6 +95,12 @@ impl Findings {
         }
     }
 
+    /// The nodes from which violations are reached.
+    pub(super) fn nodes_mut(&mut self) -> impl Iterator<Item = &mut u64> {
+        let findings = self.list.iter_mut();
+        findings.flat_map(|finding| finding.candidates.iter_mut().map(|one| &mut one.node))
+    }
+
     /// The best rank of all, if anything was found.
     pub(super) fn best(&self) -> Option<Rank> {
         self.best

@@ -17,6 +17,7 @@ mod monitor;
 mod outcome;
 mod retrace;
 mod space;
+mod stores;
 mod straighten;
 mod termination;
 #[cfg(test)]
@@ -26,18 +27,19 @@ mod worklist;
 
 pub use monitor::Progress;
 pub use outcome::{Cause, Outcome, Statistics, Violation};
+pub use stores::StoreKind;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use raddle_outcome::Assumption;
-use raddle_store::family::Std;
-use raddle_store::{Flat, StateId, Store};
+use raddle_outcome::{Assumption, Kind};
+use raddle_store::{StateId, Store};
 
 use crate::property::{Property, PropertySet};
 use crate::reduction::Reduction;
 use crate::system::{Place, System};
+use breadth_first::Begin;
 use engine::Engine;
 use findings::{Finding, Findings};
 use monitor::{Monitor, OnProgress};
@@ -81,6 +83,8 @@ struct Settings {
     max_depth: Option<u64>,
     /// Leaves out what takes more context switches, if the order counts them.
     max_switches: Option<u32>,
+    /// When the store takes so much memory, a search by distance pauses at the end of a level.
+    pause_at: Option<u64>,
 }
 
 /// A search to be: what to look for, in which order, and when to give up.
@@ -107,6 +111,7 @@ pub struct Search<'a> {
     cancel: Option<Arc<AtomicBool>>,
     on_progress: Option<OnProgress<'a>>,
     workers: usize,
+    store: StoreKind,
 }
 
 impl Default for Search<'_> {
@@ -127,12 +132,14 @@ impl<'a> Search<'a> {
                 max_states: None,
                 max_depth: None,
                 max_switches: None,
+                pause_at: None,
             },
             timeout: None,
             max_memory: None,
             cancel: None,
             on_progress: None,
             workers: 1,
+            store: StoreKind::default(),
         }
     }
 
@@ -205,6 +212,12 @@ impl<'a> Search<'a> {
         self
     }
 
+    /// Sets where states are kept.
+    pub fn store(mut self, store: StoreKind) -> Self {
+        self.store = store;
+        self
+    }
+
     /// Runs the search.
     ///
     /// # Panics
@@ -212,7 +225,7 @@ impl<'a> Search<'a> {
     /// If the system does, or if the expansion of a state by the reduction is not the same
     /// whenever it is asked for.
     pub fn run<S: System + Clone + Send>(
-        self,
+        mut self,
         system: &mut S,
         reduction: &mut dyn Reduction<S>,
     ) -> Outcome {
@@ -221,7 +234,12 @@ impl<'a> Search<'a> {
             .max_states
             .map_or(u64::MAX, |states| states.max(1));
         let most = usize::try_from(most).unwrap_or(usize::MAX);
-        self.run_in(system, reduction, &mut Flat::<Std>::with_limit(most))
+        if self.store == StoreKind::Auto {
+            let part = |bytes: u64| bytes / 100 * StoreKind::FLAT_SHARE;
+            self.settings.pause_at = self.max_memory.map(part);
+        }
+        let mut store = self.store.new_store(most);
+        self.run_in(system, reduction, store.as_mut())
     }
 
     /// Runs the search with a given store, which must be empty.
@@ -256,13 +274,45 @@ impl<'a> Search<'a> {
         store: &mut dyn Store,
     ) -> Outcome {
         let allowed = self.workers.max(1);
-        let (settings, mut monitor) = self.start();
-        let mut rounds = 0;
+        let most = self.settings.max_states.unwrap_or(u64::MAX).max(1);
+        let (mut settings, monitor) = self.start();
+        let pause_at = settings.pause_at.take();
+        let (flat, tree) = (
+            Settings {
+                pause_at,
+                ..settings
+            },
+            settings,
+        );
+        // What a search has gone over to.
+        let mut smaller: Option<Box<dyn Store>> = None;
+        let mut begin = Begin::New(monitor);
+        let mut rounds = 1;
         let (found, workers) = loop {
-            rounds += 1;
-            let round = breadth_first::run(&settings, monitor, store, system, reduction, allowed);
+            let now = smaller.as_deref().unwrap_or(&*store);
+            let settings = if smaller.is_none() { &flat } else { &tree };
+            let round = breadth_first::run(settings, begin, now, system, reduction, allowed);
             let mut found = round.found;
             found.statistics.rounds = rounds;
+            if let Some(mut frontier) = round.paused {
+                let most = usize::try_from(most).unwrap_or(usize::MAX);
+                let target = StoreKind::Tree.new_store(most);
+                if stores::copy_all(system, store, target.as_ref()).is_err() {
+                    found.cut = Some(Kind::StoreFull.into());
+                    break (found, round.workers);
+                }
+                let mut nodes: Vec<_> = found.findings.nodes_mut().map(|n| StateId(*n)).collect();
+                let renamed = (frontier.states.iter_mut()).chain(&mut nodes);
+                let renamed = renamed.chain([&mut found.root]);
+                stores::rename(system, store, target.as_ref(), renamed);
+                for (node, StateId(new)) in found.findings.nodes_mut().zip(nodes) {
+                    *node = new;
+                }
+                store.clear();
+                smaller = Some(target);
+                begin = Begin::Paused(found.with_settings(&tree), frontier);
+                continue;
+            }
             if !reduction.is_outdated() {
                 break (found, round.workers);
             }
@@ -272,10 +322,16 @@ impl<'a> Search<'a> {
             if round.stopped {
                 break (found, round.workers);
             }
-            monitor = found.monitor;
-            store.clear();
+            begin = Begin::New(found.monitor);
+            rounds += 1;
+            // The next round needs as much memory.
+            match &mut smaller {
+                Some(smaller) => smaller.clear(),
+                None => store.clear(),
+            }
         };
-        let (mut outcome, _) = conclude(found, store, None, system, reduction);
+        let last = smaller.as_deref().unwrap_or(&*store);
+        let (mut outcome, _) = conclude(found, last, None, system, reduction);
         outcome.workers = workers;
         if workers > 1 && reduction.lessons().is_none() {
             // What the other workers have seen is not known.
@@ -343,6 +399,11 @@ struct Found<'r> {
 }
 
 impl<'r> Found<'r> {
+    /// The same for a search with other settings.
+    fn with_settings(self, settings: &'r Settings) -> Self {
+        Self { settings, ..self }
+    }
+
     /// What an engine has found, and its worklist.
     fn by<W: Worklist>(engine: Engine<'r, '_, W>) -> (Self, W) {
         let found = Self {
@@ -447,6 +508,10 @@ fn conclude<'r, S: System>(
         statistics,
         properties: settings.properties,
         order: settings.order,
+        store: store.name(),
+        memory: (store.memory().into_iter())
+            .map(|(what, bytes)| (what, bytes as u64))
+            .collect(),
         reduction: reduction_name,
         deadlocks,
         may_race,

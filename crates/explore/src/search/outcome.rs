@@ -30,6 +30,10 @@ pub struct Outcome {
     pub properties: PropertySet,
     /// In which order.
     pub order: Order,
+    /// The name of the store that it used last.
+    pub store: &'static str,
+    /// The memory of that store in bytes, by what it is taken for.
+    pub memory: Vec<(&'static str, u64)>,
     /// The name of the reduction.
     pub reduction: &'static str,
     /// What a reduction that does not preserve deadlocks can tell about them anyway, if

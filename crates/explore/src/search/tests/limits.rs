@@ -51,7 +51,7 @@ fn depth() {
 #[test]
 fn memory() {
     for order in ORDERS {
-        let search = || Search::new().order(order);
+        let search = || Search::new().order(order).store(StoreKind::Flat);
         let needed = run(search(), &Counters::racing(5)).statistics.memory_bytes;
         cut_by(
             &run(search().max_memory(needed / 2), &Counters::racing(5)),

@@ -5,10 +5,13 @@ mod graphs;
 mod limits;
 mod oracle;
 mod parallel;
+mod stores;
 mod termination;
 mod violations;
 
 use raddle_outcome::{Kind, Verdict};
+use raddle_store::Flat;
+use raddle_store::family::Std;
 
 use super::*;
 use crate::reductions::full::Full;

@@ -276,10 +276,9 @@ fn a_reduction_does_not_claim_what_it_cannot_see() {
 #[test]
 fn limits_hold_while_cycles_are_looked_for() {
     let system = Counters::racing(5);
-    let needed = run(search(Order::BreadthFirst), &system)
-        .statistics
-        .memory_bytes;
-    let outcome = run(search(Order::BreadthFirst).max_memory(needed), &system);
+    let search = || search(Order::BreadthFirst).store(StoreKind::Flat);
+    let needed = run(search(), &system).statistics.memory_bytes;
+    let outcome = run(search().max_memory(needed), &system);
     assert_eq!(outcome.cut, Some(Kind::Memory.into()));
     assert!(!outcome.is_verified());
 }
