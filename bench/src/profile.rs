@@ -27,8 +27,8 @@ const PARTS: &[(&str, &[&str])] = &[
     ),
     ("encoding", &["System>::encode", "encode::write", "Extend"]),
     ("decoding", &["System>::decode", "encode::Reader"]),
-    ("growing the table", &["::free_slot", "ExactStore::grow"]),
-    ("looking up and storing states", &["::store::", "memcmp"]),
+    ("growing the table", &["Lines<W>::put", "Lines<W>::grow", "::take_line"]),
+    ("looking up and storing states", &["raddle_store", "memcmp"]),
     (
         "interpreter",
         &[
@@ -105,8 +105,8 @@ mod tests {
     fn samples_are_sorted_into_parts() {
         let report = "\
 # Overhead|Symbol|Source File
-    21.00%|[.] <raddle_explore::store::exact::ExactStore as Store>::insert|table.rs
-     1.50%|[.] <raddle_explore::store::exact::ExactStore as Store>::insert|rapid_const.rs
+    21.00%|[.] <raddle_store::flat::FlatWorker<F> as raddle_store::Worker>::flush|flat.rs
+     1.50%|[.] raddle_store::hash::hash_words|rapid_const.rs
     11.25%|[.] raddle_machine::execute::Execution::execute|mod.rs
      3.00%|[.] <raddle_machine::machine::Machine as raddle_explore::system::System>::encode|mod.rs
      6.75%|[.] raddle_machine::execute::Execution::run|mod.rs

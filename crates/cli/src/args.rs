@@ -155,8 +155,8 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) reduction: Vec<String>,
 
-    /// Search with that many threads at once: breadth-first only, and with reductions that do
-    /// not learn on the way (full, cartesian).
+    /// Search with that many threads at once: breadth-first only, and with `full` and `cartesian`;
+    /// the others count visited states here, which one thread does alone. [default: 1]
     #[arg(long, value_name = "N", value_parser = workers)]
     pub(crate) workers: Option<usize>,
 

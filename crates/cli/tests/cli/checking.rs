@@ -180,6 +180,17 @@ fn statements_can_be_steps() {
 }
 
 #[test]
+fn states_are_kept_where_one_says() {
+    for store in ["auto", "flat", "tree"] {
+        let arguments = ["check", VERIFIED, "--stats", "--store", store];
+        let kept_in = if store == "auto" { "flat" } else { store };
+        let line = format!("store                   {kept_in}");
+        raddle(&arguments).exits(0).says(&[&line, "of these bytes"]);
+    }
+    raddle(&["check", VERIFIED, "--store", "attic"]).exits(2);
+}
+
+#[test]
 fn statistics_are_printed_on_request() {
     raddle(&["check", VERIFIED, "--stats"]).exits(0).says(&[
         "blocked steps",

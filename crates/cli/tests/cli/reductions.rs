@@ -246,7 +246,7 @@ fn cycle_tests_are_an_option_of_cartesian_reduction() {
 #[test]
 fn several_workers_find_the_same() {
     let program = "corpus/classics/bakery-2.rad";
-    for reduction in ["full", "cartesian", "auto"] {
+    for reduction in ["full", "cartesian", "transactions", "optimistic", "auto"] {
         let states = |workers| {
             let check = ["check", program, "--reduction", reduction];
             let options = ["--workers", workers, "--format", "json"];

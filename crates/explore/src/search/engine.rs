@@ -219,6 +219,7 @@ impl<'r, 's, W: Worklist> Engine<'r, 's, W> {
         self.worker = Some(worker);
         self.queued = queued;
         self.queued.clear();
+        self.note_extremes();
     }
 
     /// Tells the worklist about the way to a state, and checks the state if it is new.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use raddle_explore::reductions::cartesian::{Cartesian, CycleTest};
 use raddle_explore::{
-    Order, Outcome, Property, PropertySet, Reduction, Search, Violation, reductions,
+    Order, Outcome, Property, PropertySet, Reduction, Search, StoreKind, Violation, reductions,
 };
 use raddle_lang::{Severity, Source, Span};
 use raddle_machine::{Granularity, Machine, Program, counterexample};
@@ -149,17 +149,23 @@ impl Examination {
         }
     }
 
-    /// Several workers count the same and find the same.
+    /// Several workers count the same and find the same, in every store.
     fn check_workers(&mut self, reduction: &'static str) {
         let way = Way {
             reduction,
             order: Order::BreadthFirst,
         };
         let mut alone = None;
-        for workers in [1, 2, 3, 8] {
+        for (workers, store) in [
+            (1, StoreKind::Flat),
+            (1, StoreKind::Tree),
+            (2, StoreKind::Tree),
+            (3, StoreKind::Flat),
+            (8, StoreKind::Tree),
+        ] {
             let properties = instance(reduction).preserves();
             let search = Search::new().properties(properties).collect_all();
-            let (outcome, machine) = self.search(way, search.workers(workers));
+            let (outcome, machine) = self.search(way, search.workers(workers).store(store));
             self.expect(way, "workers", &workers, &outcome.workers);
             let statistics = outcome.statistics;
             let found = (
@@ -174,7 +180,7 @@ impl Examination {
                 self.check_schedule(way, violation);
             }
             let alone = alone.get_or_insert_with(|| found.clone());
-            self.expect(way, &format!("{workers} workers"), alone, &found);
+            self.expect(way, &format!("{workers} workers, {store:?}"), alone, &found);
         }
     }
 
