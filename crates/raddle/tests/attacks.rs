@@ -5,7 +5,7 @@ use std::ptr::null_mut;
 use raddle::cell::UnsafeCell;
 use raddle::hint::spin_loop;
 use raddle::sync::atomic::{AtomicPtr, AtomicU32, Ordering::SeqCst};
-use raddle::sync::{Arc, Mutex, RwLock, mpsc};
+use raddle::sync::{Arc, Condvar, Mutex, RwLock, mpsc};
 use raddle::{Assumed, Checker, FailureKind, thread};
 
 const EXHAUSTIVE: [&str; 5] = ["optimal", "dfs", "bounded", "iterative", "algorithm2"];
@@ -518,4 +518,51 @@ fn memory_that_cannot_be_kept_is_an_assumption() {
         }
     });
     assert!(report.assumptions.find(Assumed::ReusedMemory).is_some());
+}
+
+/// A scan of three mutexes beside a thread that waits twice, until a time-out, with the first of them. A scout that comes to a mutex which the other
+/// thread holds has not left its loop: the loop was allowed more and more iterations, until executions had too many steps.
+#[test]
+fn a_scan_comes_to_a_lock_that_is_held() {
+    for steps in [500, 100_000] {
+        let checker = Checker::new().explorer("optimal").spurious_wakeups(0);
+        let report = checker.max_steps(steps).check(|| {
+            let numbers = [0, 0, 0].map(|number| Mutex::new(Box::new(number)));
+            let shared = Arc::new((numbers, Condvar::new()));
+            let scan = {
+                let shared = shared.clone();
+                thread::spawn(move || {
+                    let [x, y, z] = &shared.0;
+                    let mut turn = 0;
+                    loop {
+                        let found = match turn {
+                            0 => **x.lock().unwrap(),
+                            1 => **y.lock().unwrap(),
+                            _ => **z.lock().unwrap(),
+                        };
+                        if found == 2 {
+                            break;
+                        }
+                        turn = (turn + 1) % 3;
+                        spin_loop();
+                    }
+                })
+            };
+            let wait = thread::spawn(move || {
+                let (numbers, never) = &*shared;
+                let mut held = numbers[0].lock().unwrap();
+                let mut waits = 0;
+                while waits < 2 {
+                    assert_eq!(**held, 0);
+                    waits += 1;
+                    let second = std::time::Duration::from_secs(1);
+                    held = never.wait_timeout(held, second).unwrap().0;
+                }
+                **numbers[2].lock().unwrap() = 2;
+            });
+            scan.join().unwrap();
+            wait.join().unwrap();
+        });
+        assert!(report.exhausted, "{steps}: {report:?}");
+    }
 }

@@ -47,6 +47,8 @@ pub(in crate::rt) struct Scout {
     /// What it does then.
     repeats: Option<Repetition>,
     single: bool,
+    /// Whether another thread holds a lock that the loop needs, so that nothing more can be found out here.
+    is_hindered: bool,
 }
 
 impl Scout {
@@ -62,6 +64,7 @@ impl Scout {
             brief: brief && cfg!(target_arch = "x86_64"),
             repeats: None,
             single: false,
+            is_hindered: false,
         }
     }
 
@@ -82,23 +85,33 @@ impl Scout {
         let repeats = || Repetition::with_stack(iterations.since(self.site));
         let is_enough = self.brief && count >= BRIEF && count.is_power_of_two();
         if is_long || is_enough && repeats().is_some() {
-            self.is_over = true;
-            let iterations = iterations.since(self.site);
-            // If the stack does not repeat, or only after very many iterations, what it contains does not matter (the address of a buffer
-            // that grows, say), or the loop counts without end.
-            self.repeats = repeats()
-                .filter(|found| found.transient + found.period <= LONGEST_ON_STACK)
-                .or_else(|| Repetition::of(iterations));
-            self.single = self
-                .repeats
-                .is_some_and(|found| found.is_single(iterations));
+            self.conclude(iterations);
         }
+    }
+
+    /// The thread is taken to repeat for ever what it did last.
+    fn conclude(&mut self, iterations: &Iterations) {
+        self.is_over = true;
+        let iterations = iterations.since(self.site);
+        // If the stack does not repeat, or only after very many iterations, what it contains does not matter (the address of a buffer
+        // that grows, say), or the loop counts without end.
+        self.repeats = Repetition::with_stack(iterations)
+            .filter(|found| found.transient + found.period <= LONGEST_ON_STACK)
+            .or_else(|| Repetition::of(iterations));
+        self.single = self
+            .repeats
+            .is_some_and(|found| found.is_single(iterations));
     }
 
     /// The thread does something else than to poll.
     fn leaves(&mut self) {
         self.has_left = true;
         self.left_after = self.left_after.max(self.count);
+    }
+
+    /// Whether it has found out what it was sent for.
+    pub(super) fn is_conclusive(&self) -> bool {
+        !self.is_hindered
     }
 
     /// How many undisturbed iterations the site is to be allowed: those after which the thread leaves by itself, and those after which it has gone once
@@ -127,7 +140,11 @@ impl Program {
         for wanted in wanted {
             let scout = self.send(wanted, &moves[..wanted.steps]);
             let mut state = self.runtime.state.borrow_mut();
-            state.learned |= state.sites.learn(&scout);
+            if scout.is_conclusive() {
+                state.learned |= state.sites.learn(&scout);
+            } else {
+                state.sites.take_back(wanted);
+            }
         }
     }
 
@@ -151,10 +168,16 @@ impl Program {
         let mut step = Step::default();
         if moves.iter().all(|&next| self.advance(next, &mut step)) {
             self.find_suspended(thread);
-            while !self.scout_mut(|scout| scout.is_over) && !self.has_too_many_steps() {
+            while !self.scout_mut(|scout| scout.is_over) {
                 let choice = u32::from(self.may_time_out(thread));
-                if !self.advance(Move { thread, choice }, &mut step) {
-                    self.scout_mut(Scout::leaves);
+                if self.has_too_many_steps() {
+                    self.conclude(thread);
+                } else if !self.advance(Move { thread, choice }, &mut step) {
+                    let is_hindered = self.waits_for_known_lock(thread);
+                    self.scout_mut(|scout| match is_hindered {
+                        true => scout.is_hindered = true,
+                        false => scout.leaves(),
+                    });
                     break;
                 }
             }
@@ -171,6 +194,28 @@ impl Program {
             let iterations = &state.threads[thread.index()].polling.iterations;
             scout.count = iterations.count(scout.site);
         }
+    }
+
+    /// The execution is as long as it may be.
+    fn conclude(&self, thread: ThreadId) {
+        let mut state = self.runtime.state.borrow_mut();
+        let state = &mut *state;
+        if let Some(scout) = &mut state.sites.scout {
+            scout.conclude(&state.threads[thread.index()].polling.iterations);
+        }
+    }
+
+    /// Whether the thread waits for a lock that it has taken in earlier iterations, and has done nothing in this one that it has not done in
+    /// those. It does not leave its loop then: another thread happens to hold the lock. To be suspended until the lock changes is the same to it
+    /// as to wait for the lock, so it needs no allowance to come as far as that. (If it had one, it would be suspended an iteration later, and another scout would be hindered
+    /// there.)
+    fn waits_for_known_lock(&self, thread: ThreadId) -> bool {
+        let state = self.runtime.state.borrow();
+        let thread = state.thread(thread);
+        let lock = thread.next().and_then(|next| next.operation.locks());
+        let memory = &thread.polling.memory;
+        state.failure.is_none()
+            && lock.is_some_and(|lock| memory.knew(lock) && memory.does_as_before())
     }
 
     fn scout_mut<R>(&self, change: impl FnOnce(&mut Scout) -> R) -> R {

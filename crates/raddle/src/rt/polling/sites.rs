@@ -136,6 +136,12 @@ impl Sites {
         *scouts > LONG_SCOUTS
     }
 
+    /// A scout has found out nothing, because another thread held a lock. It will be wanted again, in executions where none does.
+    pub(super) fn take_back(&mut self, wanted: Wanted) {
+        self.scouted.remove(&(wanted.site, wanted.past));
+        self.sites[wanted.site].scouts -= 1;
+    }
+
     pub(super) fn take_wanted(&mut self) -> Vec<Wanted> {
         std::mem::take(&mut self.wanted)
     }

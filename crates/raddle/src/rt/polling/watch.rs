@@ -171,7 +171,7 @@ impl Memory {
 
     /// An iteration ends. Returns whether it has changed something.
     pub(super) fn end_iteration(&mut self) -> bool {
-        let has_changed = std::mem::take(&mut self.effect) || self.changes();
+        let has_changed = std::mem::take(&mut self.effect) || self.changes(|touch| touch.passing);
         self.last = self.iteration;
         self.iteration = self.touches.len();
         self.iterations += 1;
@@ -188,8 +188,8 @@ impl Memory {
         self.sequence = self.iteration;
     }
 
-    /// Whether this iteration has left a location in another way than it found it.
-    fn changes(&self) -> bool {
+    /// Whether this iteration has left a location in another way than it found it, but for a part of the value that does not count.
+    fn changes(&self, ignored: impl Fn(&Touch) -> u64) -> bool {
         let touches = &self.touches[self.iteration..];
         // What the last touch of each location left, against what the first one found; for counts, the sum.
         touches.iter().enumerate().any(|(index, first)| {
@@ -205,7 +205,7 @@ impl Memory {
                 only_adds &= touch.mode == Mode::Shared;
             }
             let changed = if only_adds { added } else { left ^ first.found };
-            changed & !first.passing != 0
+            changed & !ignored(first) != 0
         })
     }
 
@@ -213,6 +213,20 @@ impl Memory {
     pub(super) fn knows(&self, location: Location) -> bool {
         let mut touches = self.touches[self.sequence..].iter();
         touches.any(|touch| touch.watch.location == location)
+    }
+
+    /// The same, before this iteration.
+    pub(super) fn knew(&self, location: Location) -> bool {
+        let mut touches = self.touches[self.sequence..self.iteration].iter();
+        touches.any(|touch| touch.watch.location == location)
+    }
+
+    /// Whether this iteration has touched nothing so far that those before it have not, and has changed nothing but that it holds locks.
+    pub(super) fn does_as_before(&self) -> bool {
+        let touches = &self.touches[self.iteration..];
+        let knew = |touch: &Touch| self.knew(touch.watch.location);
+        let beside_locks = |touch: &Touch| if touch.passing == 0 { 0 } else { u64::MAX };
+        !self.effect && !self.changes(beside_locks) && touches.iter().all(knew)
     }
 
     /// Adds what is to be watched: all that was touched in the sequence, with the values that were left last.
