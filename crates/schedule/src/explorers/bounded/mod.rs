@@ -65,7 +65,17 @@
 //!   neither sleeps nor is in `P`, so no request at `E` was for a thread that sleeps.
 //! - An execution in which all that could move sleep is redundant, but it has the races that lead elsewhere, like every other.
 //!
-//! A run with alternatives, or with a step of last resort, never sleeps.
+//! The thread `c` that could go on at `E`, and was explored there first, sleeps by its *first step* `x` alone: until a step, or the pending step of a thread that
+//! is left, conflicts with `x`. Every other thread is explored from `E` after a preemption of `c`. Let `V` come next, with which `x` does not conflict, and let `c`
+//! go on then. By 3, `x` moves before `V` at no cost:
+//!
+//! - `c` is preempted after `x` instead of before it, or is left for free there.
+//! - The last thread of `V` is left for `c`, or, if `c` made no other step than `x`, for the thread that came after `c`. That costs what it cost to leave it for
+//!   `c`, because whether its next step is possible does not depend on `x`.
+//!
+//! So of all places where `c` may be preempted for `V`, only the last one before a conflict is tried.
+//!
+//! A run with alternatives, or with a step of last resort, never sleeps; nor does a thread by such a step.
 //!
 //! # Preempted in vain
 //!
@@ -385,8 +395,12 @@ impl<'a, X: Execution> Search<'a, X> {
             node.explored.push(thread);
             let run = node.run.take();
             let stable = node.stable_locations;
+            let extent = match node.running == Some(thread) {
+                true => asleep::Extent::FirstStep,
+                false => asleep::Extent::Whole,
+            };
             node.asleep
-                .extend(run.and_then(|(run, from)| Asleep::new(thread, run, from, stable)));
+                .extend(run.and_then(|run| Asleep::new(thread, run, extent, stable)));
             // Only who is running goes on for free, and was explored first.
             if node.running.is_some() && node.preemptions == bound && !node.requested.is_empty() {
                 node.requested.clear();
