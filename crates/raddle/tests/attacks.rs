@@ -1,6 +1,7 @@
 //! Programs that were once judged wrong: each found its way past the checker, or was refused although it is right.
 
 use std::ptr::null_mut;
+use std::time::Duration;
 
 use raddle::cell::UnsafeCell;
 use raddle::hint::spin_loop;
@@ -485,6 +486,25 @@ fn a_loop_that_counts_on_the_heap_gives_up() {
         };
         wait(&x, u32::MAX);
         assert!(wait(&y, 40), "gives up");
+        child.join().unwrap();
+    });
+}
+
+/// Where an explorer turns a choice round, all others have moved already; the thread would have come further before them.
+#[test]
+fn a_loop_around_a_wait_that_times_out_gives_up() {
+    finds("gives up", || {
+        let [number, _] = numbers();
+        let child = {
+            let number = number.clone();
+            thread::spawn(move || number.store(1, SeqCst))
+        };
+        let mut waits = 0;
+        while number.load(SeqCst) == 0 {
+            thread::park_timeout(Duration::from_millis(1));
+            waits += 1;
+            assert!(waits < 6, "gives up");
+        }
         child.join().unwrap();
     });
 }

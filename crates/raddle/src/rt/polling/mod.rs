@@ -52,6 +52,7 @@
 //! If no thread can do anything else, the suspended ones continue, in turns, as a last resort. If one of them then leaves its loop, its allowance was too
 //! small, and the exploration begins again. If nothing changes for `spin_limit` steps, the execution is a live-lock.
 
+mod alone;
 mod iterations;
 mod past;
 mod scout;
@@ -384,9 +385,7 @@ impl State {
             {
                 self.assume(Assumed::SuspendedLoop.at(place));
                 self.thread_mut(current).polling.suspend = Some(Suspend::Single(last));
-                if !last.watch.sees(self.objects.value(last.watch.location)) {
-                    self.want_scout(number, place);
-                }
+                self.want_scout(number, place, &[last.watch]);
             }
             return;
         }
@@ -396,26 +395,31 @@ impl State {
         let first = polling.watches.len();
         let ignores_alike = polling.woken_by_alike;
         polling.memory.watch(&mut polling.watches, ignores_alike);
-        let sees = |watch: &Watch| watch.sees(self.objects.value(watch.location));
-        // Alone it would find what it has found before.
-        let is_alone = !polling.watches[first..].iter().any(sees);
+        let watches = polling.watches[first..].to_vec();
         polling.suspend = Some(Suspend::Sequence {
             first: self::number(first),
             count,
         });
         self.assume(Assumed::SuspendedLoop.at(place));
-        if is_alone {
-            self.want_scout(number, place);
-        }
+        self.want_scout(number, place, &watches);
     }
 
-    /// The current thread is suspended at a site: a scout is to find out what it would do.
-    fn want_scout(&mut self, site: usize, place: Place) {
-        if self.settings.replayed > 0 {
+    /// The current thread is suspended at a site: a scout is to find out what it would do alone.
+    fn want_scout(&mut self, site: usize, place: Place, watches: &[Watch]) {
+        let past = self.thread(self.current).polling.sequence_past;
+        if self.settings.replayed > 0 || self.sites.is_scouted(site, past) {
             return;
         }
-        let past = self.thread(self.current).polling.sequence_past;
-        if self.sites.want(self.current, site, past, self.made.len()) {
+        let sees = |watch: &Watch| watch.sees(self.objects.value(watch.location));
+        let steps = if watches.iter().any(sees) {
+            // Others were faster in this schedule. An explorer that runs one schedule of each class may have no other.
+            self.steps_without_others(watches)
+        } else {
+            Some((0..self.made.len()).collect())
+        };
+        if let Some(steps) = steps
+            && self.sites.want(self.current, site, past, steps)
+        {
             self.assume(Assumed::Scouts.at(place));
         }
     }

@@ -1,6 +1,7 @@
 //! Scouts: what a suspended thread would do if it were not suspended.
 //!
-//! A scout runs the execution so far once more, in a state of its own, and then only the one thread, for as many iterations as it takes. The
+//! A scout runs the execution so far once more, in a state of its own, and then only the one thread, for as many iterations as it takes. What
+//! others have done that the thread would find [is left out](super::alone), if the thread has seen nothing of it yet. The
 //! exploration does not notice, unless it learns that the site needs another allowance.
 
 use raddle_schedule::{Execution, Move, Step, ThreadId};
@@ -17,12 +18,12 @@ pub(super) const LONGEST_ON_STACK: usize = 64;
 const BRIEF: u32 = 128;
 
 /// A thread was suspended at a site of which too little is known.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Wanted {
     pub(super) thread: ThreadId,
     pub(super) site: usize,
-    /// How many steps had been made.
-    pub(super) steps: usize,
+    /// The steps that led there, by their numbers in the execution.
+    pub(super) steps: Vec<usize>,
     /// What the thread's local state depends on.
     pub(super) past: Past,
 }
@@ -52,7 +53,7 @@ pub(in crate::rt) struct Scout {
 }
 
 impl Scout {
-    fn new(wanted: Wanted, brief: bool) -> Self {
+    fn new(wanted: &Wanted, brief: bool) -> Self {
         Self {
             thread: wanted.thread,
             site: wanted.site,
@@ -138,7 +139,8 @@ impl Program {
         }
         let moves = self.moves();
         for wanted in wanted {
-            let scout = self.send(wanted, &moves[..wanted.steps]);
+            let moves: Vec<Move> = wanted.steps.iter().map(|&step| moves[step]).collect();
+            let scout = self.send(&wanted, &moves);
             let mut state = self.runtime.state.borrow_mut();
             if scout.is_conclusive() {
                 state.learned |= state.sites.learn(&scout);
@@ -148,7 +150,7 @@ impl Program {
         }
     }
 
-    fn send(&mut self, wanted: Wanted, moves: &[Move]) -> Scout {
+    fn send(&mut self, wanted: &Wanted, moves: &[Move]) -> Scout {
         let brief = self.runtime.state.borrow_mut().sites.send(wanted);
         let mut state = self.runtime.state.borrow().apprentice();
         state.sites.scout = Some(Scout::new(wanted, brief));
