@@ -509,6 +509,29 @@ fn a_loop_around_a_wait_that_times_out_gives_up() {
     });
 }
 
+/// A worker has to stop in the middle of an execution, in which a panic unwinds a thread. Its real thread is that of the check, on which
+/// locks are poisoned nevertheless when executions are run again.
+#[test]
+fn a_panic_that_is_given_up_does_not_last() {
+    for _ in 0..50 {
+        let checker = Checker::new().explorer("random").workers(2);
+        checker.max_executions(200).check(|| {
+            let lock = Arc::new(Mutex::new(0));
+            let child = {
+                let lock = lock.clone();
+                thread::spawn(move || {
+                    let _guard = lock.lock();
+                    panic!("with the lock");
+                })
+            };
+            let _ = lock.lock().is_ok();
+            assert!(child.join().is_err());
+            assert!(lock.is_poisoned());
+        });
+        assert!(!std::thread::panicking());
+    }
+}
+
 /// Threads that take two locks in turn, and only look, do not wake each other for ever.
 #[test]
 fn pollers_that_only_look_come_to_an_end() {

@@ -422,8 +422,9 @@ impl Execution for Program {
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // While the explorer itself panics, threads that ran on would think that they do.
-        if std::thread::panicking() {
+        // While the explorer itself panics, threads that ran on would think that they do. A panic that unwinds one of the threads is another
+        // matter: it seems to be one of the explorer, since they share a real thread.
+        if std::thread::panicking() && !self.runtime.state.borrow().are_panicking() {
             self.abandon();
         } else {
             self.end();

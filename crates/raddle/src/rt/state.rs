@@ -14,7 +14,7 @@ use super::failure::Failure;
 use super::nested::Nested;
 use super::objects::{Channel, Id, Kind, Known, Objects};
 use super::operation::Operation;
-use super::panics::Panic;
+use super::panics::{self, Panic};
 use super::polling::{Pasts, Sites, Watch};
 use super::quarantine::{Earlier, Quarantine};
 use super::statics::{self, Copies};
@@ -91,8 +91,6 @@ pub(crate) struct State {
     pub(super) account: Account,
     /// Whether something was learned that should have been known from the beginning.
     pub(crate) learned: bool,
-    /// How many fibers were left behind while a panic unwound them.
-    pub(crate) stuck_unwinding: u32,
 }
 
 /// What can be set about executions.
@@ -173,7 +171,6 @@ impl State {
             settings,
             account: Account::default(),
             learned: false,
-            stuck_unwinding: 0,
         }
     }
 
@@ -181,7 +178,6 @@ impl State {
     pub(crate) fn apprentice(&self) -> Self {
         let mut state = Self::new(self.settings);
         state.know(self.knowledge());
-        state.stuck_unwinding = self.stuck_unwinding;
         state
     }
 
@@ -461,12 +457,17 @@ impl State {
         })
     }
 
+    /// Whether a panic unwinds a thread other than the current one, here or in an execution that was left behind.
     pub(crate) fn others_are_panicking(&self) -> bool {
-        self.stuck_unwinding > 0
-            || self
-                .started
-                .iter()
-                .any(|&id| id != self.current && self.thread(id).panicking)
+        let mut started = self.started.iter();
+        panics::are_left_behind()
+            || started.any(|&id| id != self.current && self.thread(id).panicking)
+    }
+
+    /// Whether a panic unwinds any thread.
+    pub(super) fn are_panicking(&self) -> bool {
+        let mut started = self.started.iter();
+        panics::are_left_behind() || started.any(|&id| self.thread(id).panicking)
     }
 
     /// Ends the execution with a failure, unless it has one already; or, if it is to go on, ends the thread that has failed.

@@ -158,9 +158,6 @@ impl Program {
         std::mem::swap(&mut self.pool, &mut other.pool);
         other.follow(wanted.thread, moves);
         std::mem::swap(&mut self.pool, &mut other.pool);
-        // What is left behind is left on this thread.
-        let left = other.runtime.state.borrow().stuck_unwinding;
-        self.runtime.state.borrow_mut().stuck_unwinding = left;
         other.scout_mut(|scout| *scout)
     }
 
