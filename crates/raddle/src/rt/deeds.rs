@@ -281,10 +281,13 @@ impl State {
                     result: before.result,
                     ..step
                 };
-                Err(Diverged {
-                    expected: self.tell(&earlier),
-                    found: self.tell(&step),
-                })
+                let (mut expected, mut found) = (self.tell(&earlier), self.tell(&step));
+                if expected == found {
+                    // What is told of it does not say what came of it.
+                    expected.push_str(&format!(" (with the result {})", earlier.result));
+                    found.push_str(&format!(" (with the result {})", step.result));
+                }
+                Err(Diverged { expected, found })
             }
             Some(before) if !before.is_before(self.thread(made.thread).next()) => {
                 let next = self.thread(made.thread).next();
