@@ -509,6 +509,25 @@ fn a_loop_around_a_wait_that_times_out_gives_up() {
     });
 }
 
+/// What a thread does alone depends on what it chooses.
+#[test]
+fn a_loop_that_chooses_gives_up() {
+    finds("gives up", || {
+        let [number, _] = numbers();
+        let child = {
+            let number = number.clone();
+            thread::spawn(move || number.store(1, SeqCst))
+        };
+        let mut errors = 0;
+        while number.load(SeqCst) == 0 {
+            errors += u32::from(raddle::any_bool());
+            assert!(errors < 3, "gives up");
+            thread::yield_now();
+        }
+        child.join().unwrap();
+    });
+}
+
 /// A worker has to stop in the middle of an execution, in which a panic unwinds a thread. Its real thread is that of the check, on which
 /// locks are poisoned nevertheless when executions are run again.
 #[test]

@@ -21,6 +21,7 @@
 //! The local state of real code cannot be observed. It is inferred: a [scout](scout) runs the thread alone, for up to `spin_limit`
 //! iterations, and finds the smallest `a + p` after which the operations, locations, values and the thread's [stack](stack) repeat; or that the loop
 //! ends by itself, and after how many iterations. One site may be reached in many local states: the function that polls is called for this and for that.
+//! Where a thread chooses, it is followed once for each alternative, which it then always takes.
 //! What a scout finds holds for one of them, which depends on the thread's causal [past](past) alone; so each suspension with another past sends another scout.
 //! The largest number that was found is the *allowance* of the site. It is 0 until a scout says otherwise, and if one does, the
 //! exploration begins again. Sites at one place in the source have the highest allowance of them: a higher one only suspends later. A stack that repeats only
@@ -410,13 +411,13 @@ impl State {
         if self.settings.replayed > 0 || self.sites.is_scouted(site, past) {
             return;
         }
+        // Others may have been faster in this schedule, or hold a lock that the thread comes to. An explorer that runs one schedule of each class may have
+        // no other.
         let sees = |watch: &Watch| watch.sees(self.objects.value(watch.location));
-        let steps = if watches.iter().any(sees) {
-            // Others were faster in this schedule. An explorer that runs one schedule of each class may have no other.
-            self.steps_without_others(watches)
-        } else {
-            Some((0..self.made.len()).collect())
-        };
+        let steps = self.steps_without_others(watches).or_else(|| {
+            let all = (0..self.made.len()).collect();
+            (!watches.iter().any(sees)).then_some(all)
+        });
         if let Some(steps) = steps
             && self.sites.want(self.current, site, past, steps)
         {

@@ -17,6 +17,9 @@ pub(super) const LONGEST_ON_STACK: usize = 64;
 /// How many iterations a brief scout makes at least.
 const BRIEF: u32 = 128;
 
+/// How many scouts are sent from one place because the thread chooses what to do: each of them has it always choose the same.
+const MOST_CHOICES: u32 = 8;
+
 /// A thread was suspended at a site of which too little is known.
 #[derive(Clone, Debug)]
 pub(super) struct Wanted {
@@ -35,7 +38,8 @@ pub(in crate::rt) struct Scout {
     pub(super) site: usize,
     /// Whether the execution has come to where the thread is suspended.
     is_there: bool,
-    /// The last count of undisturbed iterations.
+    /// The count of undisturbed iterations where the thread is suspended, and the last one.
+    first_count: u32,
     count: u32,
     /// The highest count after which the thread has left the loop.
     left_after: u32,
@@ -50,14 +54,19 @@ pub(in crate::rt) struct Scout {
     single: bool,
     /// Whether another thread holds a lock that the loop needs, so that nothing more can be found out here.
     is_hindered: bool,
+    /// Which alternative it takes of what the program chooses, as far as there are as many.
+    choice: u32,
+    /// How many alternatives it has met at most.
+    alternatives: u32,
 }
 
 impl Scout {
-    fn new(wanted: &Wanted, brief: bool) -> Self {
+    fn new(wanted: &Wanted, brief: bool, choice: u32) -> Self {
         Self {
             thread: wanted.thread,
             site: wanted.site,
             is_there: false,
+            first_count: 0,
             count: 0,
             left_after: 0,
             has_left: false,
@@ -66,6 +75,8 @@ impl Scout {
             repeats: None,
             single: false,
             is_hindered: false,
+            choice,
+            alternatives: 1,
         }
     }
 
@@ -121,8 +132,14 @@ impl Scout {
         let repeats = self
             .repeats
             .map_or(0, |found| found.transient + found.period - 1);
-        self.left_after
-            .max(u32::try_from(repeats).unwrap_or(u32::MAX))
+        let most = self
+            .left_after
+            .max(u32::try_from(repeats).unwrap_or(u32::MAX));
+        match self.choice {
+            0 => most,
+            // The thread has chosen otherwise before. It may as well choose so from the beginning.
+            _ => most.saturating_sub(self.first_count),
+        }
     }
 
     pub(super) fn is_single(&self) -> bool {
@@ -140,20 +157,30 @@ impl Program {
         let moves = self.moves();
         for wanted in wanted {
             let moves: Vec<Move> = wanted.steps.iter().map(|&step| moves[step]).collect();
-            let scout = self.send(&wanted, &moves);
-            let mut state = self.runtime.state.borrow_mut();
-            if scout.is_conclusive() {
-                state.learned |= state.sites.learn(&scout);
-            } else {
-                state.sites.take_back(wanted);
+            let mut is_conclusive = true;
+            for choice in 0..MOST_CHOICES {
+                let scout = self.send(&wanted, &moves, choice);
+                let mut state = self.runtime.state.borrow_mut();
+                if scout.is_conclusive() {
+                    state.learned |= state.sites.learn(&scout);
+                } else {
+                    is_conclusive = false;
+                }
+                if choice + 1 >= scout.alternatives {
+                    break;
+                }
+            }
+            if !is_conclusive {
+                let mut state = self.runtime.state.borrow_mut();
+                state.sites.take_back(&wanted);
             }
         }
     }
 
-    fn send(&mut self, wanted: &Wanted, moves: &[Move]) -> Scout {
+    fn send(&mut self, wanted: &Wanted, moves: &[Move], choice: u32) -> Scout {
         let brief = self.runtime.state.borrow_mut().sites.send(wanted);
         let mut state = self.runtime.state.borrow().apprentice();
-        state.sites.scout = Some(Scout::new(wanted, brief));
+        state.sites.scout = Some(Scout::new(wanted, brief, choice));
         let mut other = self.with_state(state);
         std::mem::swap(&mut self.pool, &mut other.pool);
         other.follow(wanted.thread, moves);
@@ -168,7 +195,7 @@ impl Program {
         if moves.iter().all(|&next| self.advance(next, &mut step)) {
             self.find_suspended(thread);
             while !self.scout_mut(|scout| scout.is_over) {
-                let choice = u32::from(self.may_time_out(thread));
+                let choice = self.choice_of(thread);
                 if self.has_too_many_steps() {
                     self.conclude(thread);
                 } else if !self.advance(Move { thread, choice }, &mut step) {
@@ -192,6 +219,7 @@ impl Program {
             scout.is_there = true;
             let iterations = &state.threads[thread.index()].polling.iterations;
             scout.count = iterations.count(scout.site);
+            scout.first_count = scout.count;
         }
     }
 
@@ -227,14 +255,25 @@ impl Program {
         state.made.len() >= state.settings.max_steps
     }
 
-    /// Whether a thread that waits alone has to decide about a timeout: nobody else would end the wait.
-    fn may_time_out(&self, thread: ThreadId) -> bool {
-        let state = self.runtime.state.borrow();
-        let next = state.thread(thread).next();
-        next.is_some_and(|next| {
-            let timeout = Reason::Timeout;
-            matches!(next.operation, Operation::Choose { reason, .. } if reason == timeout)
-        })
+    /// Which alternative a thread takes that is followed. A wait times out: nobody else would end it.
+    fn choice_of(&self, thread: ThreadId) -> u32 {
+        let mut state = self.runtime.state.borrow_mut();
+        let next = state.thread(thread).next().map(|next| next.operation);
+        let Some(Operation::Choose {
+            alternatives,
+            reason,
+        }) = next
+        else {
+            return 0;
+        };
+        match (reason, &mut state.sites.scout) {
+            (Reason::Timeout, _) => 1,
+            (Reason::Asked | Reason::WeakFailure, Some(scout)) => {
+                scout.alternatives = scout.alternatives.max(alternatives);
+                scout.choice.min(alternatives - 1)
+            }
+            _ => 0,
+        }
     }
 
     /// Makes a step, if it is possible whatever the thread watches.

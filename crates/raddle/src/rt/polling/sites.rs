@@ -148,7 +148,7 @@ impl Sites {
     }
 
     /// A scout has found out nothing, because another thread held a lock. It will be wanted again, in executions where none does.
-    pub(super) fn take_back(&mut self, wanted: Wanted) {
+    pub(super) fn take_back(&mut self, wanted: &Wanted) {
         self.scouted.remove(&(wanted.site, wanted.past));
         self.sites[wanted.site].scouts -= 1;
     }
