@@ -628,3 +628,38 @@ fn a_scan_comes_to_a_lock_that_is_held() {
         assert!(report.exhausted, "{steps}: {report:?}");
     }
 }
+
+/// Two threads that wait for each other until a time-out. An execution in which one of them does not time out, and nobody wakes it, is infeasible; the other
+/// one went round a thousand times before that was noticed, and each time was another execution.
+#[test]
+fn two_threads_wait_for_each_other_until_a_time_out() {
+    let report = Checker::new().explorer("optimal").check(|| {
+        let [f, g] = numbers();
+        let moment = std::time::Duration::from_millis(1);
+        let other = {
+            let (f, g) = (f.clone(), g.clone());
+            thread::spawn(move || {
+                let mut waits = 0;
+                while f.load(SeqCst) == 0 {
+                    thread::park_timeout(moment);
+                    waits += 1;
+                    if waits == 2 {
+                        g.store(2, SeqCst);
+                        return;
+                    }
+                }
+                g.store(1, SeqCst);
+            })
+        };
+        let mut is_first = true;
+        while g.load(SeqCst) == 0 {
+            if std::mem::take(&mut is_first) {
+                f.store(1, SeqCst);
+            }
+            thread::park_timeout(moment);
+        }
+        other.join().unwrap();
+    });
+    assert!(report.exhausted, "{report:?}");
+    assert!(report.executions < 100, "{report:?}");
+}

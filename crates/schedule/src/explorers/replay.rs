@@ -43,6 +43,21 @@ impl Explorer for Replay {
                             },
                         });
                     };
+                    let alternatives = execution.alternatives(thread);
+                    if next.choice >= alternatives {
+                        return Err(Diverged {
+                            expected: format!(
+                                "thread {} takes alternative {} at step {} of the schedule",
+                                next.thread.0,
+                                next.choice,
+                                trace.len() + 1
+                            ),
+                            found: match alternatives {
+                                1 => "there are none".to_owned(),
+                                _ => format!("the last one is {}", alternatives - 1),
+                            },
+                        });
+                    }
                     Move { thread, ..next }
                 }
                 None => {

@@ -62,7 +62,7 @@ mod stack;
 mod watch;
 
 use raddle_outcome::Kind as Assumed;
-use raddle_schedule::{Access, Mode};
+use raddle_schedule::{Access, Mode, ThreadId};
 
 use super::Place;
 use super::effect::effect;
@@ -94,6 +94,9 @@ const BUSY: u32 = 4;
 /// How many disturbed iterations it makes then, whether they change something or not. Two loops that only look at what locks protect find each other's locks taken
 /// now and then, which is nothing to wait for; that they always do so takes a schedule that few explorers come to.
 const HARASSED: u32 = 16;
+
+/// How many steps of last resort are made for nothing in an execution that will turn out to be infeasible.
+const IDLE: u32 = 64;
 
 /// What is known of how a thread polls in this execution.
 #[derive(Debug, Default)]
@@ -509,6 +512,21 @@ impl State {
         } else {
             Woken::LastResort
         })
+    }
+
+    /// Whether it is known that polling leads to nothing, though it has not done so for long: threads have continued as a last resort, scouts find out what each of
+    /// them does alone, and none of them has changed anything.
+    pub(super) fn polls_for_nothing(&self) -> bool {
+        let is_scouted =
+            |&id: &ThreadId| {
+                let thread = self.thread(id);
+                let is_suspended = thread.next().is_some_and(|next| next.suspended.is_some());
+                !is_suspended
+                    || thread.polling.iterations.site().is_some_and(|site| {
+                        self.sites.is_scouted(site, thread.polling.sequence_past)
+                    })
+            };
+        self.idle >= IDLE && self.started.iter().all(is_scouted)
     }
 
     /// What to say when polling has led to nothing for too long.
