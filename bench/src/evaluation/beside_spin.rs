@@ -103,17 +103,17 @@ fn by_spin(model: &Model, reduction: PartialOrderReduction) -> Result<(String, S
 /// All models are correct, and every reduction has to say so.
 fn count(outcome: &Outcome) -> Result<String> {
     if let Some(violation) = outcome.violations.first() {
-        let (name, message) = (outcome.reduction, violation.message());
+        let (name, message) = (outcome.asked.reduction, violation.message());
         return Err(format!("{name} claims a violation: {message}"));
     }
-    Ok(match outcome.cut {
+    Ok(match outcome.explored.cut() {
         Some(_) => format!("> {}", grouped(MOST_STATES)),
         None => pair((outcome.statistics.states, outcome.statistics.transitions)),
     })
 }
 
 fn time(outcome: &Outcome, seconds: f64) -> String {
-    match outcome.cut {
+    match outcome.explored.cut() {
         Some(_) => format!("> {seconds:.2}"),
         None => format!("{seconds:.2}"),
     }

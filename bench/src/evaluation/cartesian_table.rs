@@ -221,7 +221,9 @@ impl Family {
             if extent.leaves_out(&outcomes) {
                 return Ok(());
             }
-            standard_is_cut |= outcomes.last().is_some_and(|full| full.cut.is_some());
+            standard_is_cut |= outcomes
+                .last()
+                .is_some_and(|full| full.explored.cut().is_some());
             let count = |outcome| extent.counts(outcome, |s| counts(s, self.self_loops));
             let standard = outcomes.get(CYCLE_TESTS.len());
             table.row([
@@ -271,7 +273,9 @@ fn cmis(extent: Extent) -> Result<Table> {
         if extent.leaves_out(&outcomes) {
             break;
         }
-        standard_is_cut |= outcomes.last().is_some_and(|full| full.cut.is_some());
+        standard_is_cut |= outcomes
+            .last()
+            .is_some_and(|full| full.explored.cut().is_some());
         let count = |outcome: &Outcome| extent.counts(outcome, |s| counts(s, SelfLoops::Blocked));
         table.row([
             name,

@@ -69,7 +69,10 @@ impl Extent {
 
     /// Whether a row is left out for now.
     fn leaves_out(self, outcomes: &[Outcome]) -> bool {
-        self.quick && outcomes.iter().any(|outcome| outcome.cut.is_some())
+        self.quick
+            && outcomes
+                .iter()
+                .any(|outcome| outcome.explored.cut().is_some())
     }
 
     /// A number of a search, unless that was cut.
@@ -83,7 +86,7 @@ impl Extent {
     }
 
     fn cell(self, outcome: &Outcome, of: impl Fn(&Statistics) -> String) -> String {
-        match outcome.cut {
+        match outcome.explored.cut() {
             Some(_) => format!("> {}", grouped(self.most_states)),
             None => of(&outcome.statistics),
         }

@@ -71,9 +71,9 @@ pub(crate) fn check(args: &Check) -> Exit {
             (findings, report, details)
         }
         Asked::Exploration(exploration) => {
-            let (findings, explored) = stateless::explore(args, &program, exploration, terminal);
-            let report = stateless::report(&findings, &explored);
-            let details = stateless::details(args, &explored);
+            let (findings, examined) = stateless::explore(args, &program, exploration, terminal);
+            let report = stateless::report(&findings, &examined);
+            let details = stateless::details(args, &examined);
             (findings, report, details)
         }
     };
@@ -193,7 +193,7 @@ fn transitions(args: &Check, outcome: &Outcome) -> u64 {
 /// reduction, steps that failed are among them.
 fn depth(outcome: &Outcome) -> u64 {
     let mut depth = outcome.statistics.max_depth;
-    if outcome.reduction == "full" {
+    if outcome.asked.reduction == "full" {
         let violations = outcome.violations.iter();
         let longest = violations.map(|violation| violation.schedule.len() as u64);
         depth = depth.max(longest.max().unwrap_or(0));
@@ -203,7 +203,7 @@ fn depth(outcome: &Outcome) -> u64 {
 
 /// Boundary states and all between them, if they were counted.
 fn visited(args: &Check, outcome: &Outcome) -> Option<u64> {
-    let visited = || reduction::visited(outcome.reduction, &outcome.statistics);
+    let visited = || reduction::visited(outcome.asked.reduction, &outcome.statistics);
     args.stats.then(visited).flatten()
 }
 

@@ -52,7 +52,9 @@ pub use reduction::{
     BlockedThread, Effort, End, PendingAccess, Race, Reduction, Visitor, for_each_race,
 };
 pub use replay::{Replayed, canonical_path, repeats_fairly, replay};
-pub use search::{Cause, Order, Outcome, Progress, Search, Statistics, Violation};
+pub use search::{
+    Asked, Cause, Noticed, Order, Outcome, Progress, Search, Statistics, Violation, not_preserved,
+};
 pub use store::{ExactStore, Inserted, ShardedStore, Shards, StateId, Store, StoreFull};
 pub use system::{
     Access, AccessKind, Action, Choice, Fault, FaultKind, Footprint, Guard, Location, Place,

@@ -19,7 +19,7 @@
 //! let found = examine(&mut system, &mut Optimal::default(), &settings);
 //!
 //! assert_eq!(found.explored.extent(), Extent::All);
-//! assert_eq!((found.executions, found.violations.len()), (2, 1));
+//! assert_eq!((found.statistics.executions, found.violations.len()), (2, 1));
 //! assert_eq!(found.violations[0].schedule.len(), 1);
 //! ```
 

@@ -25,7 +25,7 @@ pub(super) fn details(
     if args.stats {
         for run in &searched.runs {
             if searched.runs.len() > 1 {
-                statistics += &format!("{} ({}):\n", run.reduction, about(searched, run));
+                statistics += &format!("{} ({}):\n", run.asked.reduction, about(searched, run));
             }
             statistics += &statistics_table(args, run);
             statistics += "\n";
@@ -58,13 +58,13 @@ fn remarks(findings: &Findings, searched: &Searched) -> Vec<String> {
         let steps = counted(failed, "step");
         remarks.push(format!("{steps} failed, which was not asked for"));
     }
-    if let Some(limit) = &decisive.switches_cut {
+    if let Some(limit) = &decisive.noticed.switches_cut {
         remarks.push(format!(
             "there may be a schedule with fewer context switches: {limit}"
         ));
     }
     let is_verified = findings.answer().verdict == Verdict::Verified;
-    if is_verified && searched.runs.iter().all(|run| run.may_race) {
+    if is_verified && searched.runs.iter().all(|run| run.noticed.may_race) {
         remarks
             .push("data races were not asked for, and there may be some (--property race)".into());
     }
@@ -87,7 +87,7 @@ fn numbers(args: &Check, outcome: &Outcome) -> String {
         counted(transitions(args, outcome), "transition"),
         number(depth(outcome)),
         time(args, outcome),
-        outcome.reduction,
+        outcome.asked.reduction,
         args.search.name(),
     )
 }
@@ -130,10 +130,10 @@ fn statistics_table(args: &Check, outcome: &Outcome) -> String {
         ("blocked steps", number(statistics.blocked_steps)),
         ("steps of ended threads", number(statistics.ended_steps)),
         ("depth", number(depth(outcome))),
-        ("terminated ends", number(statistics.terminated)),
-        ("deadlocked ends", number(statistics.deadlocked)),
-        ("failed ends", number(statistics.failed)),
-        ("ends cut by assume", number(statistics.cut)),
+        ("terminated ends", number(statistics.ends.terminated)),
+        ("deadlocked ends", number(statistics.ends.deadlocked)),
+        ("failed ends", number(statistics.ends.failed)),
+        ("ends cut by assume", number(statistics.ends.cut)),
         ("largest frontier", number(statistics.peak_frontier)),
         ("memory of the search", bytes(statistics.memory_bytes)),
         ("bytes per state", number(per_state)),

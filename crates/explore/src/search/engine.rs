@@ -5,7 +5,7 @@ use raddle_outcome::{Assumption, Kind};
 
 use super::findings::{Candidate, Findings, Key};
 use super::monitor::{Monitor, Progress};
-use super::outcome::{Cause, Statistics, property_of};
+use super::outcome::{Cause, Statistics};
 use super::states::States;
 use super::worklist::{Edge, Rank, Visit, Worklist};
 use super::{Settings, Stop};
@@ -328,7 +328,7 @@ impl<S: System, St: States, W: Worklist> Expansion<'_, '_, S, St, W> {
     /// Checks the state of a node of that rank.
     fn check_state(&mut self, system: &mut S, state: &S::State, node: u32, rank: Rank) {
         for (thread, fault) in system.failed_starts(state) {
-            match property_of(fault.kind) {
+            match fault.kind.property() {
                 Err(limit) => {
                     self.engine.cut.get_or_insert(limit);
                 }
@@ -408,7 +408,7 @@ impl<S: System, St: States, W: Worklist> Visitor<S> for Expansion<'_, '_, S, St,
     }
 
     fn fault(&mut self, system: &mut S, path: &[Action], fault: &Fault) -> bool {
-        let property = match property_of(fault.kind) {
+        let property = match fault.kind.property() {
             Ok(property) => property,
             Err(limit) => {
                 self.engine.cut.get_or_insert(limit);
@@ -448,13 +448,7 @@ impl<S: System, St: States, W: Worklist> Visitor<S> for Expansion<'_, '_, S, St,
         blocked: &[BlockedThread],
     ) {
         if self.engine.visit.first {
-            let statistics = &mut self.engine.statistics;
-            *match end {
-                End::Terminated => &mut statistics.terminated,
-                End::Cut => &mut statistics.cut,
-                End::Deadlock => &mut statistics.deadlocked,
-                End::Failed => &mut statistics.failed,
-            } += 1;
+            end.count_in(&mut self.engine.statistics.ends);
         }
         if end == End::Deadlock && self.checks(Property::Deadlock) {
             let named = |b: &BlockedThread| (system.thread_name(state, b.thread), b.place);

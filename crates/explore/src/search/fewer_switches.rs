@@ -50,7 +50,7 @@ pub(super) fn improve<S: System>(
     let mut full = Full::default();
     let mut engine = Engine::new(&settings, &mut *states, FewestSwitches::new(), monitor);
     engine.run(system, &mut full);
-    outcome.switches_cut = engine.cut.clone();
+    outcome.noticed.switches_cut = engine.cut.clone();
     let (found, worklist) = Found::by(engine, StateId(0));
     let (better, monitor) = conclude(found, states, &worklist, system, &mut full);
     outcome.statistics.elapsed = monitor.started.elapsed();

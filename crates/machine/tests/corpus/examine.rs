@@ -162,7 +162,7 @@ impl Examination {
             let (outcome, machine) = self.search(way, search.workers(workers));
             let learns = instance(reduction).for_another_worker().is_none();
             let expected = if learns { 1 } else { workers };
-            self.expect(way, "workers", &expected, &outcome.workers);
+            self.expect(way, "workers", &expected, &outcome.statistics.workers);
             let statistics = outcome.statistics;
             let found = (
                 outcome.verdict(),
@@ -219,7 +219,7 @@ impl Examination {
     }
 
     fn check_races(&mut self, way: Way, outcome: &Outcome) {
-        if outcome.properties.contains(Property::Race) {
+        if outcome.asked.properties.contains(Property::Race) {
             let mut violations = outcome.violations.iter();
             let found = violations.any(|violation| violation.property() == Property::Race);
             self.expect(way, "races", &self.expectation.races.clone(), &found);
@@ -227,7 +227,7 @@ impl Examination {
     }
 
     fn check_termination(&mut self, way: Way, outcome: &Outcome) {
-        if outcome.properties.contains(Property::Termination)
+        if outcome.asked.properties.contains(Property::Termination)
             && let Some(terminates) = self.expectation.terminates
         {
             let mut violations = outcome.violations.iter();
@@ -367,7 +367,7 @@ impl Examination {
                 }
             })
             .collect();
-        if is_preserved(outcome.properties, "goal") {
+        if is_preserved(outcome.asked.properties, "goal") {
             let goals = &program.checked().goals;
             let unreached = machine.unreached_goals().into_iter();
             found.extend(unreached.map(|goal| format!("goal @ {}", line(goals[goal].span))));

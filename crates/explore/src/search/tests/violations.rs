@@ -140,7 +140,7 @@ fn all_distinct_violations_are_collected() {
             let lengths = all.violations.iter().map(|v| v.schedule.len());
             assert_eq!(lengths.collect::<Vec<_>>(), [1, 2]);
         }
-        assert_eq!(all.cut, None);
+        assert_eq!(all.explored.cut(), None);
     }
 }
 
