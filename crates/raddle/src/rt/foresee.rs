@@ -1,6 +1,6 @@
 //! What a step would do in a state that is made of other steps.
 
-use raddle_schedule::{Cut, Location, Step, ThreadId, Trace};
+use raddle_schedule::{Cut, LocationId, Observed, ThreadId, Trace};
 
 use super::effect::{Values, effect, enabled};
 use super::make::add_watched;
@@ -17,7 +17,7 @@ struct At<'a> {
 }
 
 impl Values for At<'_> {
-    fn value(&self, at: Location) -> u64 {
+    fn value(&self, at: LocationId) -> u64 {
         // What was never touched still has its first value.
         self.trace
             .value_at(at, self.cut)
@@ -28,7 +28,7 @@ impl Values for At<'_> {
         self.objects.channel(number)
     }
 
-    fn group(&self, number: u32) -> &[Location] {
+    fn group(&self, number: u32) -> &[LocationId] {
         self.objects.group(number)
     }
 }
@@ -40,7 +40,7 @@ impl State {
         cut: &Cut,
         id: ThreadId,
         number: u32,
-        step: &mut Step,
+        step: &mut Observed,
     ) -> bool {
         step.clear();
         let values = At {

@@ -1,6 +1,6 @@
 //! Making a step.
 
-use raddle_schedule::{Access, Location, Mode, Step, ThreadId};
+use raddle_schedule::{LocationId, Mode, Observed, ThreadId, ValuedAccess};
 
 use super::Place;
 use super::effect::{Effect, Values, effect};
@@ -15,7 +15,7 @@ impl State {
     ///
     /// Explorers ask for steps only that they know to be possible, but they may know it from an earlier execution. If the program
     /// is not determined, it may be wrong; the step is then not made.
-    pub(crate) fn make(&mut self, id: ThreadId, choice: u32, step: &mut Step) -> bool {
+    pub(crate) fn make(&mut self, id: ThreadId, choice: u32, step: &mut Observed) -> bool {
         step.clear();
         let next = self
             .threads
@@ -82,7 +82,7 @@ impl State {
     }
 
     /// Writes down what a step does, and does it. The first `own` accesses are those of its operation.
-    fn log(&mut self, id: ThreadId, outcome: Outcome, own: usize, step: &Step) {
+    fn log(&mut self, id: ThreadId, outcome: Outcome, own: usize, step: &Observed) {
         let thread = &mut self.threads[id.index()];
         let announced = thread.announced[thread.steps as usize];
         let is_in_loop = thread.is_polling_before(thread.steps);
@@ -106,7 +106,8 @@ impl State {
         self.pasts.step(past, outcome.choice, &step.accesses);
         // If no step was idle, and this one is not, nobody asks what it changes.
         if step.last_resort || self.idle > 0 {
-            let changes = |access: &Access| progresses(self.objects.kind(access.location), access);
+            let changes =
+                |access: &ValuedAccess| progresses(self.objects.kind(access.location), access);
             if step.accesses.iter().any(changes) {
                 self.idle = 0;
             } else if step.last_resort {
@@ -123,7 +124,7 @@ impl State {
     }
 
     /// What the step with this number touched.
-    pub(super) fn accesses_of(&self, step: usize) -> &[Access] {
+    pub(super) fn accesses_of(&self, step: usize) -> &[ValuedAccess] {
         let next = self.made.get(step + 1);
         let end = next.map_or(self.accesses.len(), |next| next.first_access);
         &self.accesses[self.made[step].first_access..end]
@@ -137,7 +138,7 @@ impl State {
         place: Place,
         choice: u32,
         effect: Effect,
-        step: &mut Step,
+        step: &mut Observed,
     ) -> bool {
         match *operation {
             Operation::Lock { .. }
@@ -194,7 +195,7 @@ impl State {
         true
     }
 
-    fn fall_asleep(&mut self, id: ThreadId, at: Location, then: Operation, place: Place) {
+    fn fall_asleep(&mut self, id: ThreadId, at: LocationId, then: Operation, place: Place) {
         let thread = self.thread_mut(id);
         thread.asleep = true;
         thread.announce(then, place);
@@ -202,7 +203,7 @@ impl State {
         self.sleepers.insert(index, (at, id));
     }
 
-    fn sleepers_at(&self, at: Location) -> impl Iterator<Item = ThreadId> {
+    fn sleepers_at(&self, at: LocationId) -> impl Iterator<Item = ThreadId> {
         self.sleepers
             .iter()
             .filter(move |sleeper| sleeper.0 == at)
@@ -210,14 +211,14 @@ impl State {
     }
 
     /// Where a thread sleeps.
-    pub(crate) fn bed_of(&self, id: ThreadId) -> Option<Location> {
+    pub(crate) fn bed_of(&self, id: ThreadId) -> Option<LocationId> {
         self.sleepers
             .iter()
             .find(|sleeper| sleeper.1 == id)
             .map(|sleeper| sleeper.0)
     }
 
-    fn wake_all(&mut self, at: Location, by: ThreadId, step: &mut Step) {
+    fn wake_all(&mut self, at: LocationId, by: ThreadId, step: &mut Observed) {
         loop {
             let sleeper = self.sleepers_at(at).next();
             let Some(sleeper) = sleeper else { return };
@@ -228,7 +229,7 @@ impl State {
         }
     }
 
-    fn wake(&mut self, sleeper: ThreadId, by: ThreadId, step: &mut Step) {
+    fn wake(&mut self, sleeper: ThreadId, by: ThreadId, step: &mut Observed) {
         self.sleepers.retain(|&(_, thread)| thread != sleeper);
         let number = self.thread(by).steps - 1;
         let past = self.thread(by).past;
@@ -243,7 +244,7 @@ impl State {
 }
 
 /// The step of a thread that was suspended has looked at what the thread watches, to see that it has changed.
-pub(crate) fn add_watched(step: &mut Step, watched: &[Watch], values: &impl Values) {
+pub(crate) fn add_watched(step: &mut Observed, watched: &[Watch], values: &impl Values) {
     for &Watch { location, .. } in watched {
         if step
             .accesses
@@ -251,7 +252,7 @@ pub(crate) fn add_watched(step: &mut Step, watched: &[Watch], values: &impl Valu
             .all(|access| access.location != location)
         {
             let value = values.value(location);
-            step.accesses.push(Access {
+            step.accesses.push(ValuedAccess {
                 location,
                 mode: Mode::Read,
                 before: value,

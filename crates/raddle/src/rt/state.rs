@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use raddle_schedule::{Access, Location, Step, ThreadId};
+use raddle_schedule::{LocationId, Observed, ThreadId, ValuedAccess};
 
 use super::account::Account;
 use super::barriers::Barriers;
@@ -57,10 +57,10 @@ pub(crate) struct State {
     pub(super) threads: Vec<Thread>,
     pub(crate) started: Vec<ThreadId>,
     /// Who sleeps where, by thread.
-    pub(super) sleepers: Vec<(Location, ThreadId)>,
+    pub(super) sleepers: Vec<(LocationId, ThreadId)>,
     pub(crate) made: Vec<Made>,
     pub(super) nested: Vec<Nested>,
-    pub(crate) accesses: Vec<Access>,
+    pub(crate) accesses: Vec<ValuedAccess>,
     pub(crate) panics: Vec<Panic>,
     pub(crate) failure: Option<Failure>,
     /// All failures, each with the number of steps before it. There are several only if the execution goes on after the first.
@@ -83,7 +83,7 @@ pub(crate) struct State {
 
     pub(super) deeds: Deeds,
     /// Memory for steps that are made again.
-    pub(super) made_again: Step,
+    pub(super) made_again: Observed,
     pub(super) names: Names,
     /// Where the check stands.
     pub(crate) origin: Place,
@@ -124,7 +124,7 @@ impl Misuse {
 }
 
 impl Values for Objects {
-    fn value(&self, at: Location) -> u64 {
+    fn value(&self, at: LocationId) -> u64 {
         self.value(at)
     }
 
@@ -132,7 +132,7 @@ impl Values for Objects {
         &self.channels[number as usize]
     }
 
-    fn group(&self, number: u32) -> &[Location] {
+    fn group(&self, number: u32) -> &[LocationId] {
         &self.groups[number as usize]
     }
 }
@@ -165,7 +165,7 @@ impl State {
             quarantine: Rc::default(),
             earlier: Earlier::default(),
             deeds: Deeds::new(MANY),
-            made_again: Step::default(),
+            made_again: Observed::default(),
             names: Names::default(),
             origin: here(),
             settings,
@@ -272,9 +272,9 @@ impl State {
         id: &Id,
         kind: Kind,
         value: impl FnOnce() -> u64,
-    ) -> Result<Location, Misuse> {
+    ) -> Result<LocationId, Misuse> {
         match id.number(self.generation) {
-            Known::Number(number) => Ok(Location(number)),
+            Known::Number(number) => Ok(LocationId(number)),
             Known::New => {
                 let location = self.objects.add(kind, value());
                 let ours = id.set(self.generation, location.0);
@@ -336,7 +336,7 @@ impl State {
             (Need::Known, Known::Number(number)) => {
                 let earlier = self
                     .clocks
-                    .plain_load(self.current, Location(number), place);
+                    .plain_load(self.current, LocationId(number), place);
                 earlier.map(|earlier| self.race(&earlier, false, place))
             }
             (Need::Learned, _) => {
@@ -358,20 +358,20 @@ impl State {
     /// The value of an object now, if it was used.
     pub(crate) fn peek(&self, id: &Id) -> Option<u64> {
         match id.number(self.generation) {
-            Known::Number(number) => Some(self.objects.value(Location(number))),
+            Known::Number(number) => Some(self.objects.value(LocationId(number))),
             Known::New | Known::Stale => None,
         }
     }
 
     /// The end of a thread.
-    pub(crate) fn end_of(&self, id: ThreadId) -> Location {
+    pub(crate) fn end_of(&self, id: ThreadId) -> LocationId {
         self.thread(id)
             .end
             .expect("a thread has its end from its beginning")
     }
 
     /// The token for parking of a thread.
-    pub(crate) fn token_of(&mut self, id: ThreadId) -> Location {
+    pub(crate) fn token_of(&mut self, id: ThreadId) -> LocationId {
         match self.thread(id).token {
             Some(token) => token,
             None => {

@@ -30,7 +30,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use raddle_outcome::{Assumption, Kind as Assumed};
-use raddle_schedule::{Execution as _, Move, Step, ThreadId};
+use raddle_schedule::{Execution as _, Move, Observed, ThreadId};
 
 use super::Runtime;
 use super::effect::effect;
@@ -135,7 +135,7 @@ impl Program {
             let last = state.made.last().map(|made| made.thread);
             (state.sites.scout.take(), limit, last)
         };
-        let mut step = Step::default();
+        let mut step = Observed::default();
         while let Some(thread) = self.some_thread(last) {
             if self.runtime.state.borrow().made.len() >= limit {
                 break;

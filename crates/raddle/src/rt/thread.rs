@@ -4,7 +4,7 @@ use std::any::Any;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use raddle_schedule::{Location, ThreadId};
+use raddle_schedule::{LocationId, ThreadId};
 
 use super::Place;
 use super::counts::Counted;
@@ -47,9 +47,9 @@ pub(crate) struct Thread {
     pub(crate) past: Past,
     pub(crate) children: u32,
     /// Its end, as a location.
-    pub(crate) end: Option<Location>,
+    pub(crate) end: Option<LocationId>,
     /// Its token for parking.
-    pub(crate) token: Option<Location>,
+    pub(crate) token: Option<LocationId>,
     pub(crate) body: Option<Body>,
     /// How large its stack is at least.
     pub(crate) stack_size: usize,
@@ -59,7 +59,7 @@ pub(crate) struct Thread {
     /// The addresses below its stack that nobody may touch.
     pub(crate) guard: std::ops::Range<usize>,
     /// The locks that it holds, and where it took them.
-    pub(crate) held: Vec<(Location, Place)>,
+    pub(crate) held: Vec<(LocationId, Place)>,
     /// Its thread-local values, by the address of their key.
     pub(crate) locals: HashMap<usize, Local>,
     pub(crate) local_order: Vec<usize>,
@@ -157,11 +157,11 @@ impl Thread {
         self.polling.watched(announced.suspended)
     }
 
-    pub(crate) fn remember_lock(&mut self, lock: Location, place: Place) {
+    pub(crate) fn remember_lock(&mut self, lock: LocationId, place: Place) {
         self.held.push((lock, place));
     }
 
-    pub(crate) fn forget_lock(&mut self, lock: Location) {
+    pub(crate) fn forget_lock(&mut self, lock: LocationId) {
         if let Some(index) = self.held.iter().rposition(|held| held.0 == lock) {
             self.held.remove(index);
         }

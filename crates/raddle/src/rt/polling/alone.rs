@@ -5,7 +5,7 @@
 //! which it may make more iterations before that. An explorer that runs each class once does not run this other schedule. It runs the classes that branch off from
 //! it only if it knows that the thread makes those iterations: so a scout has to find out.
 
-use raddle_schedule::{Access, Location, Mode, ThreadId};
+use raddle_schedule::{LocationId, Mode, ThreadId, ValuedAccess};
 
 use super::Watch;
 use crate::rt::state::State;
@@ -25,14 +25,14 @@ impl State {
         // How many of each thread's steps belong to it: those before one that does so do too.
         let mut wanted = vec![0; left.len()];
         wanted[self.current.index()] = u32::MAX;
-        let mut touched: Vec<Access> = Vec::new();
+        let mut touched: Vec<ValuedAccess> = Vec::new();
         let mut steps = Vec::new();
         for (number, made) in self.made.iter().enumerate().rev() {
             let own = made.thread.index();
             left[own] -= 1;
             let accesses = self.accesses_of(number);
-            let conflicts = |one: &Access| {
-                let same = |other: &Access| {
+            let conflicts = |one: &ValuedAccess| {
+                let same = |other: &ValuedAccess| {
                     other.location == one.location && other.mode.conflicts_with(one.mode)
                 };
                 touched.iter().any(same)
@@ -49,7 +49,7 @@ impl State {
             wanted[own] = u32::MAX;
             for access in accesses {
                 let is_known =
-                    |one: &Access| (one.location, one.mode) == (access.location, access.mode);
+                    |one: &ValuedAccess| (one.location, one.mode) == (access.location, access.mode);
                 if !touched.iter().any(is_known) {
                     touched.push(*access);
                 }
@@ -65,7 +65,7 @@ impl State {
     }
 
     /// What is in a location after some of the steps.
-    fn value_after(&self, steps: &[usize], location: Location) -> u64 {
+    fn value_after(&self, steps: &[usize], location: LocationId) -> u64 {
         let at = |&step: &usize| {
             let mut accesses = self.accesses_of(step).iter();
             accesses.find(|access| access.location == location)

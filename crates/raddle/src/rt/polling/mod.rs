@@ -62,7 +62,7 @@ mod stack;
 mod watch;
 
 use raddle_outcome::Kind as Assumed;
-use raddle_schedule::{Access, Mode, ThreadId};
+use raddle_schedule::{Mode, ThreadId, ValuedAccess};
 
 use super::Place;
 use super::effect::effect;
@@ -244,7 +244,7 @@ impl Polling {
         &mut self,
         announced: &Announced,
         made: Outcome,
-        own: &[Access],
+        own: &[ValuedAccess],
         objects: &Objects,
     ) {
         // These are only possible because another thread has done something, and not again for the same reason.
@@ -279,7 +279,7 @@ impl Polling {
             }
         }
         let is_silent =
-            |access: &Access| access.mode != Mode::Shared && access.before == access.after;
+            |access: &ValuedAccess| access.mode != Mode::Shared && access.before == access.after;
         let is_single = matches!(own, [access] if is_silent(access));
         self.iterations.note(digest, is_single);
         if matches!(announced.operation, Operation::Spawn { .. }) {
@@ -557,7 +557,7 @@ struct Last {
 }
 
 /// Whether an access changes something, other than that somebody was there for a moment.
-pub(super) fn progresses(kind: Kind, access: &Access) -> bool {
+pub(super) fn progresses(kind: Kind, access: &ValuedAccess) -> bool {
     let passing = match kind {
         Kind::Mutex => mx::LOCKED | mx::ALL_ALIKE,
         Kind::RwLock => rw::READERS | rw::WRITER | rw::ALL_ALIKE,

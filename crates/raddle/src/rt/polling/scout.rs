@@ -4,7 +4,7 @@
 //! others have done that the thread would find [is left out](super::alone), if the thread has seen nothing of it yet. The
 //! exploration does not notice, unless it learns that the site needs another allowance.
 
-use raddle_schedule::{Execution, Move, Step, ThreadId};
+use raddle_schedule::{Execution, Move, Observed, ThreadId};
 
 use super::iterations::{Iterations, Repetition};
 use super::past::Past;
@@ -191,7 +191,7 @@ impl Program {
     /// Runs these moves, and then one thread alone.
     fn follow(&mut self, thread: ThreadId, moves: &[Move]) {
         self.restart();
-        let mut step = Step::default();
+        let mut step = Observed::default();
         if moves.iter().all(|&next| self.advance(next, &mut step)) {
             self.find_suspended(thread);
             while !self.scout_mut(|scout| scout.is_over) {
@@ -277,7 +277,7 @@ impl Program {
     }
 
     /// Makes a step, if it is possible whatever the thread watches.
-    fn advance(&mut self, next: Move, step: &mut Step) -> bool {
+    fn advance(&mut self, next: Move, step: &mut Observed) -> bool {
         let can_move = {
             let state = self.runtime.state.borrow();
             state.failure.is_none()

@@ -1,6 +1,6 @@
 //! What a thread that polls has touched, and what it waits for a change of.
 
-use raddle_schedule::{Access, Location, Mode};
+use raddle_schedule::{LocationId, Mode, ValuedAccess};
 
 use super::alike;
 use crate::rt::objects::Kind;
@@ -9,7 +9,7 @@ use crate::rt::operation::{mx, rw};
 /// A location that a suspended thread waits for a change of.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Watch {
-    pub(crate) location: Location,
+    pub(crate) location: LocationId,
     left: u64,
     /// The part of the value that does not matter to the thread.
     ignored: u64,
@@ -19,7 +19,7 @@ pub(crate) struct Watch {
 
 impl Watch {
     /// `waits`: the operation would have waited for the lock, or gives it back.
-    pub(super) fn new(kind: Kind, access: &Access, waits: bool) -> Self {
+    pub(super) fn new(kind: Kind, access: &ValuedAccess, waits: bool) -> Self {
         let ignored = match (kind, access.mode) {
             // Who waits for a lock never sees that it is taken.
             (Kind::Mutex, _) if waits => mx::LOCKED,
@@ -117,8 +117,13 @@ impl Memory {
     }
 
     /// The thread touches a location. Returns whether another thread has changed it.
-    pub(super) fn touch(&mut self, kind: Kind, access: &Access, waits: bool) -> Option<Change> {
-        let Access {
+    pub(super) fn touch(
+        &mut self,
+        kind: Kind,
+        access: &ValuedAccess,
+        waits: bool,
+    ) -> Option<Change> {
+        let ValuedAccess {
             location,
             mode,
             before,
@@ -210,13 +215,13 @@ impl Memory {
     }
 
     /// Whether the thread has touched a location in its sequence of iterations.
-    pub(super) fn knows(&self, location: Location) -> bool {
+    pub(super) fn knows(&self, location: LocationId) -> bool {
         let mut touches = self.touches[self.sequence..].iter();
         touches.any(|touch| touch.watch.location == location)
     }
 
     /// The same, before this iteration.
-    pub(super) fn knew(&self, location: Location) -> bool {
+    pub(super) fn knew(&self, location: LocationId) -> bool {
         let mut touches = self.touches[self.sequence..self.iteration].iter();
         touches.any(|touch| touch.watch.location == location)
     }

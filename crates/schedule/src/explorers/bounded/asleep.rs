@@ -3,13 +3,13 @@
 use std::rc::Rc;
 
 use super::Search;
-use crate::execution::{Access, Execution, Location, Mode, Status, ThreadId};
+use crate::execution::{Execution, LocationId, Mode, Readiness, ThreadId, ValuedAccess};
 
 /// What a thread does from some state on until it ends or is blocked.
 #[derive(Debug, Default)]
 pub(super) struct Run {
     /// What its steps touch, and the step at which it is blocked.
-    touches: Vec<(Location, Mode)>,
+    touches: Vec<(LocationId, Mode)>,
     /// Where those of each step begin, and those of the step at which it is blocked.
     steps: Vec<usize>,
     /// Of each step, whether it has alternatives or comes after everything: it cannot be moved.
@@ -60,7 +60,7 @@ impl Asleep {
     }
 
     /// Whether its run may conflict with such an access.
-    fn conflicts_with(&self, access: &Access) -> bool {
+    fn conflicts_with(&self, access: &ValuedAccess) -> bool {
         self.run.touches[self.from..self.to]
             .iter()
             .any(|&(at, mode)| {
@@ -92,7 +92,7 @@ impl<X: Execution> Search<'_, X> {
             }
         }
         // A thread that is left because it is blocked: where it is not, to leave it would cost a preemption.
-        if !asleep.is_empty() && self.execution.status(thread) == Status::Blocked {
+        if !asleep.is_empty() && self.execution.readiness(thread) == Readiness::Blocked {
             self.cut.set_to_first(&self.trace, self.trace.len());
             let number = self.trace.count(thread);
             self.execution
@@ -189,7 +189,7 @@ impl<X: Execution> Search<'_, X> {
         run.steps.push(run.touches.len());
         let number = self.trace.events()[end - 1].number + 1;
         let goes_on = number < self.trace.count(thread);
-        if goes_on || self.execution.status(thread) != Status::Ended {
+        if goes_on || self.execution.readiness(thread) != Readiness::Ended {
             self.cut.set_to_first(&self.trace, end);
             self.execution
                 .foresee(&self.trace, &self.cut, thread, number, &mut self.step);

@@ -105,7 +105,7 @@ use std::rc::Rc;
 use asleep::{Asleep, Run};
 use raddle_outcome::{Coverage, Extent, LeftOut};
 
-use crate::execution::{Diverged, Execution, Move, Status, Step, ThreadId};
+use crate::execution::{Diverged, Execution, Move, Observed, Readiness, ThreadId};
 use crate::explorer::{Explorer, Visitor, default_thread, part_done};
 use crate::trace::{Cut, Trace};
 
@@ -231,7 +231,7 @@ struct Search<'a, X> {
     /// Where those of each state begin.
     first_blocked: Vec<usize>,
     races: races::Races,
-    step: Step,
+    step: Observed,
     cut: Cut,
     redundant: u64,
     /// Whether the bound has kept something from being run.
@@ -252,7 +252,7 @@ impl<'a, X: Execution> Search<'a, X> {
             blocked: Vec::new(),
             first_blocked: Vec::new(),
             races: races::Races::default(),
-            step: Step::default(),
+            step: Observed::default(),
             cut: Cut::default(),
             redundant: 0,
             was_cut: false,
@@ -316,7 +316,7 @@ impl<'a, X: Execution> Search<'a, X> {
     fn arrive(&mut self, last: Option<ThreadId>) -> Option<ThreadId> {
         let first_enabled = self.enabled.len();
         for &thread in self.execution.threads() {
-            if self.execution.status(thread) == Status::Enabled {
+            if self.execution.readiness(thread) == Readiness::Enabled {
                 self.enabled.push(thread);
             }
         }
@@ -325,7 +325,7 @@ impl<'a, X: Execution> Search<'a, X> {
         }
         let asleep = std::mem::take(&mut self.nodes[self.depth].asleep);
         let asleep = self.sleep_on(asleep);
-        let is_blocked = last.is_some_and(|it| self.execution.status(it) == Status::Blocked);
+        let is_blocked = last.is_some_and(|it| self.execution.readiness(it) == Readiness::Blocked);
         let enabled = &self.enabled[first_enabled..];
         let running = last.filter(|last| enabled.contains(last));
         let node = &mut self.nodes[self.depth];
