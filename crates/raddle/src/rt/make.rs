@@ -1,13 +1,13 @@
 //! Making a step.
 
-use raddle_schedule::{LocationId, Mode, Observed, ThreadId, ValuedAccess};
+use raddle_schedule::{LocationId, Observed, ThreadId, ValuedAccess};
 
 use super::Place;
-use super::effect::{Effect, Values, effect};
+use super::effect::{Effect, effect};
 use super::nested::Nested;
 use super::objects::Kind;
 use super::operation::Operation;
-use super::polling::{Outcome, Watch, progresses};
+use super::polling::Found;
 use super::state::{Made, State};
 
 impl State {
@@ -26,8 +26,7 @@ impl State {
             return false;
         };
         let (operation, place) = (announced.operation, announced.place);
-        let watched = thread.watched(announced);
-        let woken = self.woken(announced, watched);
+        let woken = self.woken(thread, announced);
         let effect = effect(&operation, &self.objects, &mut |access| {
             step.accesses.push(access);
         });
@@ -36,7 +35,7 @@ impl State {
             return false;
         }
         let own = step.accesses.len();
-        add_watched(step, watched, &self.objects);
+        thread.look_at_watched(announced, step, &self.objects);
         step.alternatives = effect.alternatives;
         step.last_resort = self.is_suspended(thread, announced) && !self.someone_can_move();
         let choice = if choice < effect.alternatives {
@@ -46,12 +45,12 @@ impl State {
         };
         self.current = id;
 
-        let outcome = Outcome {
+        let found = Found {
             choice,
             result: effect.result,
             woken,
         };
-        self.log(id, outcome, own, step);
+        self.log(id, found, own, step);
         let thread = &mut self.threads[id.index()];
         thread.steps += 1;
         thread.result = effect.result;
@@ -82,38 +81,20 @@ impl State {
     }
 
     /// Writes down what a step does, and does it. The first `own` accesses are those of its operation.
-    fn log(&mut self, id: ThreadId, outcome: Outcome, own: usize, step: &Observed) {
-        let thread = &mut self.threads[id.index()];
+    fn log(&mut self, id: ThreadId, found: Found, own: usize, step: &Observed) {
+        let is_in_loop = self.note_step(id, found, own, step);
+        let thread = self.thread(id);
         let announced = thread.announced[thread.steps as usize];
-        let is_in_loop = thread.is_polling_before(thread.steps);
-        if thread.polling.has_begun() {
-            let own = &step.accesses[..own];
-            thread
-                .polling
-                .note_step(&announced, outcome, own, &self.objects);
-        }
         self.made.push(Made {
             thread: id,
             operation: announced.operation,
             place: announced.place,
-            choice: outcome.choice,
-            result: outcome.result,
+            choice: found.choice,
+            result: found.result,
             last_resort: step.last_resort,
             first_access: self.accesses.len(),
         });
         self.accesses.extend_from_slice(&step.accesses);
-        let past = &mut self.threads[id.index()].past;
-        self.pasts.step(past, outcome.choice, &step.accesses);
-        // If no step was idle, and this one is not, nobody asks what it changes.
-        if step.last_resort || self.idle > 0 {
-            let changes =
-                |access: &ValuedAccess| progresses(self.objects.kind(access.location), access);
-            if step.accesses.iter().any(changes) {
-                self.idle = 0;
-            } else if step.last_resort {
-                self.idle += 1;
-            }
-        }
         for access in &step.accesses {
             self.note_address(access, announced.place);
             self.objects.set(access.location, access.after);
@@ -240,24 +221,5 @@ impl State {
             next.woken_by = Some((by, number));
         }
         step.wakes.push(sleeper);
-    }
-}
-
-/// The step of a thread that was suspended has looked at what the thread watches, to see that it has changed.
-pub(crate) fn add_watched(step: &mut Observed, watched: &[Watch], values: &impl Values) {
-    for &Watch { location, .. } in watched {
-        if step
-            .accesses
-            .iter()
-            .all(|access| access.location != location)
-        {
-            let value = values.value(location);
-            step.accesses.push(ValuedAccess {
-                location,
-                mode: Mode::Read,
-                before: value,
-                after: value,
-            });
-        }
     }
 }

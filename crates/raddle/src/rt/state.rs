@@ -15,7 +15,7 @@ use super::nested::Nested;
 use super::objects::{Channel, Id, Kind, Known, Objects};
 use super::operation::Operation;
 use super::panics::{self, Panic};
-use super::polling::{Pasts, Sites, Watch};
+use super::polling::{Pasts, Sites};
 use super::quarantine::{Earlier, Quarantine};
 use super::statics::{self, Copies};
 use super::thread::{Announced, Body, Names, Thread};
@@ -387,10 +387,9 @@ impl State {
         !thread.asleep && enabled(&next.operation, &self.objects)
     }
 
-    /// Whether a thread is suspended: nothing that it waits for a change of has changed.
+    /// Whether a thread is suspended.
     pub(super) fn is_suspended(&self, thread: &Thread, next: &Announced) -> bool {
-        let sees = |watch: &Watch| watch.sees(self.objects.value(watch.location));
-        next.suspended.is_some() && !thread.watched(next).iter().any(sees)
+        thread.suspended(next, &self.objects).is_some()
     }
 
     /// Whether a thread can make its next step.

@@ -10,7 +10,7 @@ use super::Place;
 use super::counts::Counted;
 use super::fiber::Suspender;
 use super::operation::Operation;
-use super::polling::{Past, Polling, Suspended, Watch};
+use super::polling::{Past, Polling, Suspended};
 
 /// An operation that a thread made or is about to make.
 #[derive(Clone, Copy, Debug)]
@@ -143,18 +143,6 @@ impl Thread {
             suspended,
             woken_by: None,
         });
-    }
-
-    /// Whether its operation with this number belongs to a loop in which it polls.
-    pub(crate) fn is_polling_before(&self, step: u32) -> bool {
-        let (earlier, rest) = self.announced.split_at(step as usize);
-        rest.first()
-            .is_some_and(|next| self.polling.polls_at(earlier, next.place))
-    }
-
-    /// What an operation before which it is suspended waits for a change of.
-    pub(crate) fn watched(&self, announced: &Announced) -> &[Watch] {
-        self.polling.watched(announced.suspended)
     }
 
     pub(crate) fn remember_lock(&mut self, lock: LocationId, place: Place) {

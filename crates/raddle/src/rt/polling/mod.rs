@@ -59,6 +59,7 @@ mod past;
 mod scout;
 mod sites;
 mod stack;
+mod suspension;
 mod watch;
 
 use raddle_outcome::Kind as Assumed;
@@ -75,8 +76,7 @@ use iterations::{Digest, Iterations};
 pub(crate) use past::{Past, Pasts};
 pub(crate) use sites::Sites;
 pub(crate) use stack::{poll_at, scrub};
-use watch::Memory;
-pub(crate) use watch::Watch;
+use watch::{Memory, Watch};
 
 /// How often a thread may say that it polls without making an operation in between. Loops that do so for a while only let time pass; after
 /// that, one does nothing else.
@@ -179,7 +179,7 @@ impl Polling {
     }
 
     /// What a suspended operation waits for.
-    pub(super) fn watched(&self, suspended: Option<Suspended>) -> &[Watch] {
+    fn watched(&self, suspended: Option<Suspended>) -> &[Watch] {
         suspended.map_or(&[], |suspended| {
             let (first, end) = suspended.watches;
             &self.watches[first as usize..end as usize]
@@ -230,7 +230,7 @@ impl Polling {
     }
 
     /// Whether the thread has been at a place before its last arrival: it is in a loop around the site.
-    pub(super) fn polls_at(&self, announced: &[Announced], place: Place) -> bool {
+    fn polls_at(&self, announced: &[Announced], place: Place) -> bool {
         self.has_begun
             && announced[..self.arrived_at.min(announced.len())]
                 .iter()
@@ -240,10 +240,10 @@ impl Polling {
     }
 
     /// Remembers what a step found and left. `own` are the accesses of the operation itself.
-    pub(super) fn note_step(
+    fn note_step(
         &mut self,
         announced: &Announced,
-        made: Outcome,
+        made: Found,
         own: &[ValuedAccess],
         objects: &Objects,
     ) {
@@ -293,9 +293,9 @@ impl Polling {
     }
 }
 
-/// What became of a step.
+/// What a step that polling has to know of takes and finds.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Outcome {
+pub(super) struct Found {
     pub(super) choice: u32,
     pub(super) result: u64,
     /// If its thread was suspended before it: why it no longer is.
@@ -497,23 +497,6 @@ impl State {
         }
     }
 
-    /// Why a thread that is suspended before its next operation can continue.
-    pub(super) fn woken(&self, announced: &Announced, watched: &[Watch]) -> Option<Woken> {
-        announced.suspended?;
-        let sees = |ignored: fn(&Watch, u64) -> bool| {
-            watched
-                .iter()
-                .any(|watch| ignored(watch, self.objects.value(watch.location)))
-        };
-        Some(if sees(Watch::sees_change) {
-            Woken::ByChange
-        } else if sees(Watch::sees_alike) {
-            Woken::ByAlike
-        } else {
-            Woken::LastResort
-        })
-    }
-
     /// Whether it is known that polling leads to nothing, though it has not done so for long: threads have continued as a last resort, scouts find out what each of
     /// them does alone, and none of them has changed anything.
     pub(super) fn polls_for_nothing(&self) -> bool {
@@ -557,7 +540,7 @@ struct Last {
 }
 
 /// Whether an access changes something, other than that somebody was there for a moment.
-pub(super) fn progresses(kind: Kind, access: &ValuedAccess) -> bool {
+fn progresses(kind: Kind, access: &ValuedAccess) -> bool {
     let passing = match kind {
         Kind::Mutex => mx::LOCKED | mx::ALL_ALIKE,
         Kind::RwLock => rw::READERS | rw::WRITER | rw::ALL_ALIKE,

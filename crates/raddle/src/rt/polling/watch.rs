@@ -8,8 +8,8 @@ use crate::rt::operation::{mx, rw};
 
 /// A location that a suspended thread waits for a change of.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Watch {
-    pub(crate) location: LocationId,
+pub(super) struct Watch {
+    pub(super) location: LocationId,
     left: u64,
     /// The part of the value that does not matter to the thread.
     ignored: u64,
@@ -37,7 +37,7 @@ impl Watch {
     }
 
     /// Whether a value ends the wait.
-    pub(crate) fn sees(&self, value: u64) -> bool {
+    pub(super) fn sees(&self, value: u64) -> bool {
         (value ^ self.left) & !self.ignored != 0
     }
 
