@@ -19,7 +19,7 @@ use raddle_outcome::Verdict;
 use raddle_report::json::{self, CheckReport, ViolationKind};
 use raddle_report::story::Story;
 
-use crate::args::{Check, SelfLoops, goals_wanted, properties};
+use crate::args::{Check, goals_wanted, properties};
 use crate::load::{Loaded, load};
 use crate::terminal::{Terminal, complain, print};
 use crate::{Exit, reduction, replay};
@@ -176,17 +176,6 @@ fn write_trace(
     let trace = replay::trace_file(program, args.step.granularity, &violation, kind, &story);
     std::fs::write(path, trace.to_json())
         .map_err(|error| format!("cannot write {}: {error}", path.display()))
-}
-
-/// The number of transitions, by the accounting that was asked for.
-fn transitions(args: &Check, outcome: &Outcome) -> u64 {
-    let statistics = &outcome.statistics;
-    statistics.transitions
-        + match args.count_self_loops {
-            SelfLoops::None => 0,
-            SelfLoops::Blocked => statistics.blocked_steps,
-            SelfLoops::All => statistics.blocked_steps + statistics.ended_steps,
-        }
 }
 
 /// How many steps of the reduction the search has gone from the initial state. Without a

@@ -7,7 +7,7 @@ use raddle_machine::Program;
 use raddle_report::json::{self, CheckReport};
 
 use super::searches::{Searched, answer_of};
-use super::{depth, plan, transitions, visited};
+use super::{depth, plan, visited};
 use crate::args::Check;
 
 pub(super) fn report(args: &Check, program: &Arc<Program>, searched: &Searched) -> CheckReport {
@@ -17,7 +17,7 @@ pub(super) fn report(args: &Check, program: &Arc<Program>, searched: &Searched) 
         plan: plan::line(searched, args, program),
         search: args.search.name().into(),
         states: decisive.statistics.states,
-        transitions: transitions(args, decisive),
+        transitions: args.counting.transitions(&decisive.statistics),
         depth: depth(decisive),
         seconds: decisive.statistics.elapsed.as_secs_f64(),
         statistics: statistics(args, decisive),
@@ -56,7 +56,7 @@ fn run(args: &Check, outcome: &Outcome) -> json::Run {
         verdict: answer.verdict,
         reason: answer.reason,
         states: statistics.states,
-        transitions: transitions(args, outcome),
+        transitions: args.counting.transitions(statistics),
         depth: depth(outcome),
         visited_states: visited(args, outcome),
         forced_ends: statistics.forced_ends,

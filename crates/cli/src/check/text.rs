@@ -10,7 +10,7 @@ use raddle_report::table::{bytes, duration, key_values, number};
 
 use super::findings::{Details, Findings};
 use super::searches::{Searched, answer_of};
-use super::{depth, plan, transitions, visited};
+use super::{depth, plan, visited};
 use crate::args::Check;
 use crate::memory;
 
@@ -84,7 +84,7 @@ fn numbers(args: &Check, outcome: &Outcome) -> String {
     format!(
         "{}, {}, depth {}, {} ({}, {})",
         counted(outcome.statistics.states, "state"),
-        counted(transitions(args, outcome), "transition"),
+        counted(args.counting.transitions(&outcome.statistics), "transition"),
         number(depth(outcome)),
         time(args, outcome),
         outcome.asked.reduction,
@@ -121,7 +121,7 @@ fn statistics_table(args: &Check, outcome: &Outcome) -> String {
     let per_second = |count: u64| number((count as f64 / seconds) as u64);
     key_values(&[
         ("states", number(statistics.states)),
-        ("transitions", number(transitions(args, outcome))),
+        ("transitions", number(args.counting.transitions(statistics))),
         ("visited states", if_counted(visited)),
         ("interior states", if_counted(interior)),
         ("forced ends", number(statistics.forced_ends)),

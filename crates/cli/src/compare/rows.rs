@@ -31,6 +31,8 @@ pub(super) struct Row {
     /// What was explored, for what was asked.
     pub(super) explored: Explored<Spot>,
     pub(super) statistics: Statistics,
+    /// As they are to be counted.
+    pub(super) transitions: u64,
 }
 
 impl Row {
@@ -121,6 +123,7 @@ pub(super) fn run(
         not_checked,
         deadlock_excluded,
         explored,
+        transitions: args.counting.transitions(&outcome.statistics),
         statistics: outcome.statistics,
         answers: Answers {
             preserves: checked.minus(checked.minus(preserves)),
