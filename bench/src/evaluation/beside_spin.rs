@@ -2,11 +2,12 @@
 
 use raddle_explore::Outcome;
 
-use super::document::{Block, NOTHING, Table, pair};
+use super::document::{Block, NOTHING, pair};
 use super::run::{Subject, Way, compile};
-use crate::model::{self, Model};
+use crate::measure::Run;
+use crate::model::{self, Model, Sizes};
 use crate::spin::{self, PartialOrderReduction, Verifier};
-use crate::table::grouped;
+use crate::table::{Table, grouped};
 use crate::{Result, cpu};
 
 /// Enough for the largest model without reduction.
@@ -57,14 +58,19 @@ pub(super) fn section() -> Result<Vec<Block>> {
     ];
     let mut counts = Table::new(1, &head);
     let mut times = Table::new(1, &head);
-    for model in model::selected(&[])? {
+    for model in model::selected(Sizes::Measured, &[])? {
         eprintln!("{} ...", model.name);
         let (mut count_row, mut time_row) =
             (vec![model.name.to_owned()], vec![model.name.to_owned()]);
+        let mut unreduced = None;
         for reduction in [PartialOrderReduction::Off, PartialOrderReduction::On] {
-            let (count, time) = match has_spin {
-                true => by_spin(model, reduction)?,
-                false => (NOTHING.into(), NOTHING.into()),
+            let run = (has_spin.then(|| by_spin(model, reduction))).transpose()?;
+            if reduction == PartialOrderReduction::Off {
+                unreduced = run.as_ref().map(Run::counts);
+            }
+            let (count, time) = match run {
+                Some(run) => (pair(run.counts()), format!("{:.2}", run.user_seconds)),
+                None => (NOTHING.into(), NOTHING.into()),
             };
             count_row.push(count);
             time_row.push(time);
@@ -74,6 +80,13 @@ pub(super) fn section() -> Result<Vec<Block>> {
             let before = cpu::own_user_time()?;
             let outcome = subject.search(way);
             let seconds = cpu::own_user_time()? - before;
+            let counts = (outcome.statistics.states, outcome.statistics.transitions);
+            if way == Way::Full && unreduced.is_some_and(|of_spin| of_spin != counts) {
+                return Err(format!(
+                    "the tools disagree on {}: {unreduced:?}, {counts:?}",
+                    model.name
+                ));
+            }
             count_row.push(count(&outcome)?);
             time_row.push(time(&outcome, seconds));
         }
@@ -93,11 +106,9 @@ pub(super) fn section() -> Result<Vec<Block>> {
     Ok(blocks)
 }
 
-fn by_spin(model: &Model, reduction: PartialOrderReduction) -> Result<(String, String)> {
+fn by_spin(model: &Model, reduction: PartialOrderReduction) -> Result<Run> {
     let files = model.write(&crate::work_directory()?)?;
-    let run = Verifier::compile(&files, reduction)?.check()?;
-    let counts = pair((run.states, run.transitions));
-    Ok((counts, format!("{:.2}", run.user_seconds)))
+    Verifier::compile(&files, reduction)?.check()
 }
 
 /// All models are correct, and every reduction has to say so.

@@ -7,9 +7,10 @@ use raddle_explore::{Outcome, Statistics};
 use raddle_machine::Program;
 
 use super::Extent;
-use super::document::{Block, NOTHING, Table, pair};
+use super::document::{Block, NOTHING, pair};
 use super::run::{Subject, Way, compile, program, text};
 use crate::Result;
+use crate::table::Table;
 
 const TEXT: &str = r#"
 ## Cartesian reduction

@@ -2,9 +2,9 @@
 
 use raddle_explore::Outcome;
 
-use super::document::{Block, Table};
+use super::document::Block;
 use super::run::{Subject, Way, program};
-use crate::table::grouped;
+use crate::table::{Table, grouped};
 use crate::{Result, cpu};
 
 const FILE: &str = "examples/tellers.rad";

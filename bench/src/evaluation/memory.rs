@@ -3,10 +3,10 @@
 use raddle_explore::{Outcome, Statistics};
 
 use super::Extent;
-use super::document::{Block, NOTHING, Table, ratio};
+use super::document::{Block, NOTHING, ratio};
 use super::run::{Subject, Way, program};
 use crate::Result;
-use crate::table::grouped;
+use crate::table::{Table, grouped};
 
 const TEXT: &str = r#"
 ## Optimistic reduction

@@ -1,10 +1,11 @@
 //! States against threads.
 
 use super::Extent;
-use super::document::{Block, NOTHING, Table};
+use super::document::{Block, NOTHING};
 use super::plot::{Line, Plot};
 use super::run::{Subject, Way, program};
 use crate::Result;
+use crate::table::Table;
 
 const TEXT: &str = r#"
 ## More threads
