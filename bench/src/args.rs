@@ -16,6 +16,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Run Raddle and SPIN in turns on the same models, and print their ratios.
     Compare(Compare),
+    /// Count the instructions of Raddle's stages, per transition, by callgrind.
+    Instructions(Instructions),
     /// Write docs/evaluation.md: the reductions on the programs of their papers, and beyond.
     Evaluation {
         /// Write nothing; count the tables of counts again, and fail if the document or a plot
@@ -42,6 +44,12 @@ pub(crate) struct Compare {
     /// Run Raddle alone.
     #[arg(long)]
     pub(crate) no_spin: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Instructions {
+    #[command(flatten)]
+    pub(crate) measured: Measured,
 }
 
 /// What is measured, and how it is printed.

@@ -4,10 +4,12 @@
 //! See the README of this directory for what is measured and how to read it.
 
 mod args;
+mod callgrind;
 mod compare;
 mod cpu;
 mod evaluation;
 
+mod instructions;
 mod measure;
 mod model;
 mod raddle;
@@ -39,6 +41,7 @@ fn main() -> ExitCode {
 fn run(command: &Command) -> Result<bool> {
     match command {
         Command::Compare(args) => compare::compare(args),
+        Command::Instructions(args) => instructions::instructions(args).map(|()| true),
         Command::Evaluation { check: true } => evaluation::check(),
         Command::Evaluation { check: false } => evaluation::write().map(|()| true),
     }
