@@ -33,13 +33,13 @@ are none here.) Raddle's reductions learn from the run who touches what.
 
 - Philosophers and private counters all but vanish under `optimistic` and `transactions`.
 - In algorithms that synchronise by shared variables alone (bakery, filter lock, shared counters) nothing is protected: `optimistic` and
-  `transactions` leave out nothing and take two to three times as long as the full search. `cartesian` still saves, since most steps of different threads touch different
+  `transactions` leave out nothing and take two to four times as long as the full search. `cartesian` still saves, since most steps of different threads touch different
   variables: most in the bakery, half of the states but no transitions in the filter lock, next to nothing where all
   threads use one variable.
 - In readers and writers, which uses semaphores, all save states, `cartesian` most; only `cartesian` saves time as well.
 
-In plain speed `pan`, which is compiled C, is ahead of Raddle's interpreter in every search without reduction, by up to a factor of
-about three.
+In plain speed `pan`, which is compiled C, is ahead of Raddle's interpreter in searches without reduction, by up to a factor of about two. These are
+single runs; [the benchmark](../bench/README.md#results) takes the best of several, in turns.
 "#;
 
 pub(super) fn section() -> Result<Vec<Block>> {

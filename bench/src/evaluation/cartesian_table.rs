@@ -20,7 +20,14 @@ is states / transitions. *Standard* is the search without reduction; *published 
 `cartesian` with the test for infinite prefixes that the authors' implementation must have had,
 *figure 6* is the algorithm as it is printed, which is what `--reduction cartesian` does. Both
 are sound. Transitions are counted as in the paper: a blocked thread is a transition from a state
-to itself, and so is one that has ended, but for File System and Indexer.
+to itself, and so is one that has ended, but for File System and Indexer. This prints our cells of a row:
+
+```sh
+raddle compare --reduction full,cartesian-paper,cartesian --count-self-loops all corpus/papers/cartesian-shared-ptr.rad
+raddle compare --reduction full,cartesian-paper,cartesian --count-self-loops blocked corpus/papers/cartesian-file-system-2.rad
+```
+
+Other sizes are other values of the constant in the program.
 "#;
 
 const WHAT_IT_SHOWS: &str = r#"
