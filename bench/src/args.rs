@@ -2,54 +2,88 @@
 
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
-/// Measures Raddle beside SPIN on the same models.
+/// Measures Raddle: beside SPIN on the same models, by instructions, and by what reductions save.
 #[derive(Parser, Debug)]
-#[command(
-    name = "raddle-bench",
-    version,
-    about,
-    args_conflicts_with_subcommands = true
-)]
-pub(crate) struct Args {
+#[command(name = "raddle-bench", version)]
+pub(crate) struct Cli {
     #[command(subcommand)]
-    pub(crate) command: Option<Command>,
+    pub(crate) command: Command,
+}
 
-    /// How to print the table.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    pub(crate) format: Format,
+#[derive(Subcommand, Debug)]
+pub(crate) enum Command {
+    /// Run Raddle and SPIN in turns on the same models, and print their ratios.
+    Compare(Compare),
+    /// Count the instructions of Raddle's stages, per transition, by callgrind.
+    Instructions(Instructions),
+    /// Write docs/evaluation.md: the reductions on the programs of their papers, and beyond.
+    Evaluation {
+        /// Write nothing; count the tables of counts again, and fail if the document or a plot
+        /// says otherwise. Tables with times or memory, and the tables of the first and the last
+        /// section, are not compared.
+        #[arg(long)]
+        check: bool,
+    },
+}
 
-    /// Only models whose name begins like this; may be given several times.
-    #[arg(long, value_name = "NAME")]
-    pub(crate) model: Vec<String>,
+#[derive(Args, Debug)]
+pub(crate) struct Compare {
+    #[command(flatten)]
+    pub(crate) measured: Measured,
 
     /// Run each tool that many times, in turns, and keep the best run of each.
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) repeat: u32,
 
+    /// The models at small sizes, which take no time: only to see whether the tools agree.
+    #[arg(long)]
+    pub(crate) small: bool,
+
     /// Run Raddle alone.
     #[arg(long)]
     pub(crate) no_spin: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Instructions {
+    #[command(flatten)]
+    pub(crate) measured: Measured,
+}
+
+/// What is measured, and how it is printed.
+#[derive(Args, Debug)]
+pub(crate) struct Measured {
+    /// Only models whose name begins like this; may be given several times.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) model: Vec<String>,
 
     /// The `raddle` to measure, instead of the one that is built from this workspace.
     #[arg(long, value_name = "FILE")]
     pub(crate) raddle: Option<PathBuf>,
 
-    /// Say where Raddle spends its time on the first selected model, by `perf`.
-    #[arg(long)]
-    pub(crate) profile: bool,
+    /// More arguments of `raddle check`, separated by spaces, such as "--search dfs".
+    #[arg(
+        long,
+        value_name = "ARGS",
+        default_value = "",
+        allow_hyphen_values = true
+    )]
+    pub(crate) raddle_args: String,
+
+    /// How to print the table.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
 }
 
-/// What to do instead of the comparison with SPIN.
-#[derive(Subcommand, Debug)]
-pub(crate) enum Command {
-    /// Write docs/evaluation.md: the reductions on the programs of their papers, and beyond.
-    Evaluation {
-        /// Write nothing; fail if a count in the document is not what it is now.
-        #[arg(long)]
-        check: bool,
-    },
+impl Measured {
+    /// The additional arguments, one by one.
+    pub(crate) fn raddle_args(&self) -> Vec<String> {
+        (self.raddle_args.split_whitespace())
+            .map(str::to_owned)
+            .collect()
+    }
 }
 
 /// How to print.
@@ -58,4 +92,32 @@ pub(crate) enum Format {
     Text,
     Markdown,
     Json,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        use clap::CommandFactory;
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn arguments_for_raddle_may_begin_with_hyphens() {
+        let line = [
+            "raddle-bench",
+            "compare",
+            "--raddle-args",
+            "--search dfs  --stats",
+        ];
+        let Command::Compare(compare) = Cli::try_parse_from(line).unwrap().command else {
+            panic!("it is a comparison");
+        };
+        assert_eq!(
+            compare.measured.raddle_args(),
+            ["--search", "dfs", "--stats"]
+        );
+    }
 }

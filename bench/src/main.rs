@@ -1,14 +1,17 @@
-//! Measures Raddle beside SPIN on the same models: `cargo run --release -p raddle-bench`.
+//! Measures Raddle: `cargo run --release -p raddle-bench -- compare` runs it beside SPIN on the
+//! same models.
 //!
 //! See the README of this directory for what is measured and how to read it.
 
 mod args;
+mod callgrind;
+mod compare;
 mod cpu;
 mod evaluation;
-mod json;
+
+mod instructions;
 mod measure;
 mod model;
-mod profile;
 mod raddle;
 mod spin;
 mod table;
@@ -18,14 +21,13 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use args::{Args, Command, Format};
-use measure::Tools;
+use args::{Cli, Command};
 
 /// What can go wrong, for people.
 type Result<T> = std::result::Result<T, String>;
 
 fn main() -> ExitCode {
-    match run(&Args::parse()) {
+    match run(&Cli::parse().command) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(message) => {
@@ -35,49 +37,14 @@ fn main() -> ExitCode {
     }
 }
 
-/// Does what the command line says; gives whether the tools agree.
-fn run(args: &Args) -> Result<bool> {
-    if let Some(Command::Evaluation { check }) = args.command {
-        return match check {
-            true => evaluation::check(),
-            false => evaluation::write().map(|()| true),
-        };
+/// Does what the command line says; gives whether what was compared is the same.
+fn run(command: &Command) -> Result<bool> {
+    match command {
+        Command::Compare(args) => compare::compare(args),
+        Command::Instructions(args) => instructions::instructions(args).map(|()| true),
+        Command::Evaluation { check: true } => evaluation::check(),
+        Command::Evaluation { check: false } => evaluation::write().map(|()| true),
     }
-    let models = model::selected(&args.model)?;
-    let raddle = match &args.raddle {
-        Some(path) => path.clone(),
-        None => raddle::build()?,
-    };
-    let work = work_directory()?;
-    if args.profile {
-        let model = models.first().ok_or("there is nothing to profile")?;
-        profile::profile(&raddle, &model.write(&work)?)?;
-        return Ok(true);
-    }
-    let spin = !args.no_spin && spin::is_installed();
-    if !spin && !args.no_spin {
-        eprintln!("{}", spin::HOW_TO_INSTALL);
-    }
-    let tools = Tools { raddle, spin };
-    let mut comparisons = Vec::new();
-    for model in models {
-        eprintln!("{} ...", model.name);
-        comparisons.push(tools.compare(model, &work, args.repeat)?);
-    }
-    match args.format {
-        Format::Text => print!("{}", table::text(&comparisons)),
-        Format::Markdown => print!("{}", table::markdown(&comparisons)),
-        Format::Json => println!("{}", json::json(&comparisons)?),
-    }
-    let disagreements: Vec<&str> = comparisons
-        .iter()
-        .filter(|comparison| !comparison.agrees())
-        .map(|comparison| comparison.model)
-        .collect();
-    if !disagreements.is_empty() {
-        eprintln!("the tools disagree on: {}", disagreements.join(", "));
-    }
-    Ok(disagreements.is_empty())
 }
 
 /// Where models and verifiers are written: next to this executable, in the target directory.

@@ -46,20 +46,66 @@ const MODELS: &[Model] = &[
     model!("counters-shared", "counters-shared"),
 ];
 
+/// Each at a size that takes no time, and the states and transitions that it has: what both tools
+/// count without reduction.
+pub(crate) const SMALL: &[(Model, (u64, u64))] = &[
+    (
+        model!("bakery-small", "bakery", LIMIT = 3),
+        (22_390, 67_170),
+    ),
+    (model!("filter-lock-small", "filter-lock"), (2_390, 7_170)),
+    (
+        model!("philosophers-small", "philosophers", N = 4),
+        (159, 392),
+    ),
+    (
+        model!(
+            "readers-writers-small",
+            "readers-writers",
+            READERS = 3,
+            WRITERS = 2
+        ),
+        (924, 2_000),
+    ),
+    (
+        model!("counters-private-small", "counters-private", N = 3, K = 4),
+        (125, 300),
+    ),
+    (
+        model!("counters-shared-small", "counters-shared", K = 3),
+        (7_646, 18_843),
+    ),
+];
+
+/// How large the models are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sizes {
+    /// Large enough to be measured.
+    Measured,
+    /// Just large enough to see whether the tools agree.
+    Small,
+}
+
 /// The models whose names begin with one of the prefixes; all if there is no prefix.
-pub(crate) fn selected(prefixes: &[String]) -> Result<Vec<&'static Model>> {
-    let wanted = |model: &&Model| {
-        prefixes.is_empty() || prefixes.iter().any(|prefix| model.name.starts_with(prefix))
+pub(crate) fn selected(sizes: Sizes, prefixes: &[String]) -> Result<Vec<&'static Model>> {
+    let all: Vec<&Model> = match sizes {
+        Sizes::Measured => MODELS.iter().collect(),
+        Sizes::Small => SMALL.iter().map(|(model, _)| model).collect(),
     };
-    let models: Vec<_> = MODELS.iter().filter(wanted).collect();
-    if models.is_empty() {
-        let names: Vec<_> = MODELS.iter().map(|model| model.name).collect();
+    let names: Vec<_> = all.iter().map(|model| model.name).collect();
+    let matches = |model: &Model, prefix: &String| model.name.starts_with(prefix);
+    if let Some(unknown) =
+        (prefixes.iter()).find(|prefix| !all.iter().any(|model| matches(model, prefix)))
+    {
         return Err(format!(
-            "there is no such model; there are: {}",
+            "there is no model `{unknown}`; there are: {}",
             names.join(", ")
         ));
     }
-    Ok(models)
+    let wanted = |model: &&Model| {
+        prefixes.is_empty() || prefixes.iter().any(|prefix| matches(model, prefix))
+    };
+    Ok(all.into_iter().filter(wanted).collect())
 }
 
 impl Model {
@@ -106,9 +152,29 @@ impl Model {
 mod tests {
     use super::*;
 
+    fn all() -> impl Iterator<Item = &'static Model> {
+        MODELS.iter().chain(SMALL.iter().map(|(model, _)| model))
+    }
+
+    #[test]
+    fn models_are_selected_by_how_they_begin() {
+        let names = |prefixes: &[&str]| {
+            let prefixes: Vec<String> = prefixes.iter().map(|&prefix| prefix.into()).collect();
+            let models = selected(Sizes::Measured, &prefixes)?;
+            Result::Ok(models.iter().map(|model| model.name).collect::<Vec<_>>())
+        };
+        assert_eq!(names(&[]).unwrap().len(), MODELS.len());
+        assert_eq!(names(&["bakery"]).unwrap(), ["bakery-3", "bakery-4"]);
+        assert_eq!(
+            names(&["readers", "bakery-3"]).unwrap(),
+            ["bakery-3", "readers-writers"]
+        );
+        assert!(names(&["bakery", "baker's"]).is_err());
+    }
+
     #[test]
     fn every_constant_is_in_both_files() {
-        for model in MODELS {
+        for model in all() {
             for (name, value) in model.constants {
                 let program = format!("const int {name} = {value};\n");
                 assert!(model.program().contains(&program), "{}", model.name);
@@ -121,7 +187,7 @@ mod tests {
     /// A constant that is not replaced must not differ either.
     #[test]
     fn both_files_have_the_same_constants() {
-        for model in MODELS {
+        for model in all() {
             let mut constants = 0;
             for line in model.program().lines() {
                 let Some(constant) = line.strip_prefix("const int ") else {

@@ -208,7 +208,7 @@ impl Comparison<'_> {
         self.contended.states = first.outcome.statistics.states;
         self.compare(&first);
         self.compare_lock_sets(reduction.as_ref());
-        let excluded = first.outcome.deadlocks == Some(Deadlocks::Excluded);
+        let excluded = first.outcome.noticed.deadlocks == Some(Deadlocks::Excluded);
         if excluded && self.full.violates(Property::Deadlock) {
             self.disagree(Aspect::Deadlock, "excluded by the order of locks");
         }

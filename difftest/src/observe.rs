@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use raddle_explore::{
-    Assumption, FaultKind, Order, Outcome, Place, Property, PropertySet, Reduction, Search,
+    Assumption, FaultKind, Kind, Order, Outcome, Place, Property, PropertySet, Reduction, Search,
 };
 use raddle_machine::{Machine, Program};
 
@@ -63,7 +63,7 @@ impl Observation {
     /// The limit that cut the search.
     #[must_use]
     pub fn cut(&self) -> Option<&Assumption<Place>> {
-        self.outcome.cut.as_ref()
+        self.outcome.explored.cut()
     }
 
     /// The places of the violations of a property, those of each violation in order.
@@ -97,15 +97,14 @@ impl Observation {
     /// Whether every execution was cut by an assumption.
     #[must_use]
     pub fn is_vacuous(&self) -> bool {
-        self.outcome.vacuous && self.outcome.not_preserved.is_empty()
+        let rests_on = self.outcome.explored.assumptions();
+        rests_on.find(Kind::Vacuous).is_some() && rests_on.find(Kind::NotPreserved).is_none()
     }
 
     /// Whether no execution ended otherwise than by an assumption. Then it depends on the
     /// properties that were asked for whether the verdict says so.
     #[must_use]
     pub fn ends_only_by_assumptions(&self) -> bool {
-        let statistics = &self.outcome.statistics;
-        let otherwise = statistics.terminated + statistics.deadlocked + statistics.failed;
-        statistics.cut > 0 && otherwise == 0
+        self.outcome.statistics.ends.are_all_cut()
     }
 }

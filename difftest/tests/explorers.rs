@@ -83,7 +83,7 @@ fn compare<E: Explorer + Clone>(
         .collect_all()
         .max_states(MOST_STATES)
         .run(&mut machine.clone(), &mut Full::default());
-    if !explored.explored.is_exhausted() || full.cut.is_some() {
+    if !explored.explored.is_exhausted() || full.explored.cut().is_some() {
         return Compared::TooLarge;
     }
     let (expected, found) = (found(&full.violations), found(&explored.violations));
@@ -92,17 +92,23 @@ fn compare<E: Explorer + Clone>(
     }
     let naive = run(&machine, &mut Dfs::default(), MOST_NAIVE_EXECUTIONS);
     let classes = match naive.explored.is_exhausted() {
-        true => naive.classes,
-        false => explored.classes,
+        true => classes_of(&naive),
+        false => classes_of(&explored),
     };
-    let are_once = runs == Runs::Again || explored.executions == classes;
-    match are_once && explored.classes == classes {
+    let are_once = runs == Runs::Again || explored.statistics.executions == classes;
+    match are_once && classes_of(&explored) == classes {
         true => Compared::Same,
         false => Compared::Differ(format!(
             "has {} executions of {} classes, there are {classes}",
-            explored.executions, explored.classes
+            explored.statistics.executions,
+            classes_of(&explored)
         )),
     }
+}
+
+/// The classes of the executions, which are always counted.
+fn classes_of(found: &Examination) -> u64 {
+    found.statistics.classes.expect("they are counted")
 }
 
 fn compare_all<E: Explorer + Clone>(workers: usize, runs: Runs, explorer: &E) {
@@ -195,7 +201,7 @@ fn compare_within(bound: u32, program: &Program) -> Compared {
     }
     let essence = |examined: &Examination| {
         let found = found(&examined.violations);
-        format!("{} classes, {found:?}", examined.classes)
+        format!("{} classes, {found:?}", classes_of(examined))
     };
     match (essence(&bounded), essence(&expected)) {
         (bounded, expected) if bounded == expected => Compared::Same,

@@ -2,11 +2,12 @@
 
 use raddle_explore::Outcome;
 
-use super::document::{Block, NOTHING, Table, pair};
+use super::document::{Block, NOTHING, pair};
 use super::run::{Subject, Way, compile};
-use crate::model::{self, Model};
+use crate::measure::Run;
+use crate::model::{self, Model, Sizes};
 use crate::spin::{self, PartialOrderReduction, Verifier};
-use crate::table::grouped;
+use crate::table::{Table, grouped};
 use crate::{Result, cpu};
 
 /// Enough for the largest model without reduction.
@@ -32,13 +33,13 @@ are none here.) Raddle's reductions learn from the run who touches what.
 
 - Philosophers and private counters all but vanish under `optimistic` and `transactions`.
 - In algorithms that synchronise by shared variables alone (bakery, filter lock, shared counters) nothing is protected: `optimistic` and
-  `transactions` leave out nothing and take two to three times as long as the full search. `cartesian` still saves, since most steps of different threads touch different
+  `transactions` leave out nothing and take two to four times as long as the full search. `cartesian` still saves, since most steps of different threads touch different
   variables: most in the bakery, half of the states but no transitions in the filter lock, next to nothing where all
   threads use one variable.
 - In readers and writers, which uses semaphores, all save states, `cartesian` most; only `cartesian` saves time as well.
 
-In plain speed `pan`, which is compiled C, is ahead of Raddle's interpreter in every search without reduction, by up to a factor of
-about three.
+In plain speed `pan`, which is compiled C, is ahead of Raddle's interpreter in searches without reduction, by up to a factor of about two. These are
+single runs; [the benchmark](../bench/README.md#results) takes the best of several, in turns.
 "#;
 
 pub(super) fn section() -> Result<Vec<Block>> {
@@ -57,14 +58,19 @@ pub(super) fn section() -> Result<Vec<Block>> {
     ];
     let mut counts = Table::new(1, &head);
     let mut times = Table::new(1, &head);
-    for model in model::selected(&[])? {
+    for model in model::selected(Sizes::Measured, &[])? {
         eprintln!("{} ...", model.name);
         let (mut count_row, mut time_row) =
             (vec![model.name.to_owned()], vec![model.name.to_owned()]);
+        let mut unreduced = None;
         for reduction in [PartialOrderReduction::Off, PartialOrderReduction::On] {
-            let (count, time) = match has_spin {
-                true => by_spin(model, reduction)?,
-                false => (NOTHING.into(), NOTHING.into()),
+            let run = (has_spin.then(|| by_spin(model, reduction))).transpose()?;
+            if reduction == PartialOrderReduction::Off {
+                unreduced = run.as_ref().map(Run::counts);
+            }
+            let (count, time) = match run {
+                Some(run) => (pair(run.counts()), format!("{:.2}", run.user_seconds)),
+                None => (NOTHING.into(), NOTHING.into()),
             };
             count_row.push(count);
             time_row.push(time);
@@ -74,6 +80,13 @@ pub(super) fn section() -> Result<Vec<Block>> {
             let before = cpu::own_user_time()?;
             let outcome = subject.search(way);
             let seconds = cpu::own_user_time()? - before;
+            let counts = (outcome.statistics.states, outcome.statistics.transitions);
+            if way == Way::Full && unreduced.is_some_and(|of_spin| of_spin != counts) {
+                return Err(format!(
+                    "the tools disagree on {}: {unreduced:?}, {counts:?}",
+                    model.name
+                ));
+            }
             count_row.push(count(&outcome)?);
             time_row.push(time(&outcome, seconds));
         }
@@ -93,27 +106,25 @@ pub(super) fn section() -> Result<Vec<Block>> {
     Ok(blocks)
 }
 
-fn by_spin(model: &Model, reduction: PartialOrderReduction) -> Result<(String, String)> {
+fn by_spin(model: &Model, reduction: PartialOrderReduction) -> Result<Run> {
     let files = model.write(&crate::work_directory()?)?;
-    let run = Verifier::compile(&files, reduction)?.check()?;
-    let counts = pair((run.states, run.transitions));
-    Ok((counts, format!("{:.2}", run.user_seconds)))
+    Verifier::compile(&files, reduction)?.check()
 }
 
 /// All models are correct, and every reduction has to say so.
 fn count(outcome: &Outcome) -> Result<String> {
     if let Some(violation) = outcome.violations.first() {
-        let (name, message) = (outcome.reduction, violation.message());
+        let (name, message) = (outcome.asked.reduction, violation.message());
         return Err(format!("{name} claims a violation: {message}"));
     }
-    Ok(match outcome.cut {
+    Ok(match outcome.explored.cut() {
         Some(_) => format!("> {}", grouped(MOST_STATES)),
         None => pair((outcome.statistics.states, outcome.statistics.transitions)),
     })
 }
 
 fn time(outcome: &Outcome, seconds: f64) -> String {
-    match outcome.cut {
+    match outcome.explored.cut() {
         Some(_) => format!("> {seconds:.2}"),
         None => format!("{seconds:.2}"),
     }

@@ -7,9 +7,10 @@ use raddle_explore::{Outcome, Statistics};
 use raddle_machine::Program;
 
 use super::Extent;
-use super::document::{Block, NOTHING, Table, pair};
+use super::document::{Block, NOTHING, pair};
 use super::run::{Subject, Way, compile, program, text};
 use crate::Result;
+use crate::table::Table;
 
 const TEXT: &str = r#"
 ## Cartesian reduction
@@ -19,7 +20,14 @@ is states / transitions. *Standard* is the search without reduction; *published 
 `cartesian` with the test for infinite prefixes that the authors' implementation must have had,
 *figure 6* is the algorithm as it is printed, which is what `--reduction cartesian` does. Both
 are sound. Transitions are counted as in the paper: a blocked thread is a transition from a state
-to itself, and so is one that has ended, but for File System and Indexer.
+to itself, and so is one that has ended, but for File System and Indexer. This prints our cells of a row:
+
+```sh
+raddle compare --reduction full,cartesian-paper,cartesian --count-self-loops all corpus/papers/cartesian-shared-ptr.rad
+raddle compare --reduction full,cartesian-paper,cartesian --count-self-loops blocked corpus/papers/cartesian-file-system-2.rad
+```
+
+Other sizes are other values of the constant in the program.
 "#;
 
 const WHAT_IT_SHOWS: &str = r#"
@@ -221,7 +229,9 @@ impl Family {
             if extent.leaves_out(&outcomes) {
                 return Ok(());
             }
-            standard_is_cut |= outcomes.last().is_some_and(|full| full.cut.is_some());
+            standard_is_cut |= outcomes
+                .last()
+                .is_some_and(|full| full.explored.cut().is_some());
             let count = |outcome| extent.counts(outcome, |s| counts(s, self.self_loops));
             let standard = outcomes.get(CYCLE_TESTS.len());
             table.row([
@@ -271,7 +281,9 @@ fn cmis(extent: Extent) -> Result<Table> {
         if extent.leaves_out(&outcomes) {
             break;
         }
-        standard_is_cut |= outcomes.last().is_some_and(|full| full.cut.is_some());
+        standard_is_cut |= outcomes
+            .last()
+            .is_some_and(|full| full.explored.cut().is_some());
         let count = |outcome: &Outcome| extent.counts(outcome, |s| counts(s, SelfLoops::Blocked));
         table.row([
             name,

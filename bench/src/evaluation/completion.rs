@@ -8,10 +8,10 @@ use raddle_explore::reductions::cartesian::CycleTest;
 use raddle_machine::Program;
 
 use super::Extent;
-use super::document::{Block, NOTHING, Table};
+use super::document::{Block, NOTHING};
 use super::run::{Subject, Way, compile, program, text};
 use crate::Result;
-use crate::table::grouped;
+use crate::table::{Table, grouped};
 
 const TEXT: &str = r#"
 ## Completion of transactions

@@ -2,9 +2,9 @@
 
 use raddle_explore::Outcome;
 
-use super::document::{Block, Table};
+use super::document::Block;
 use super::run::{Subject, Way, program};
-use crate::table::grouped;
+use crate::table::{Table, grouped};
 use crate::{Result, cpu};
 
 const FILE: &str = "examples/tellers.rad";
@@ -49,7 +49,7 @@ pub(super) fn section() -> Result<Vec<Block>> {
         let outcome = subject.search(way);
         let seconds = cpu::own_user_time()? - before;
         let statistics = &outcome.statistics;
-        let at_least = match outcome.cut {
+        let at_least = match outcome.explored.cut() {
             Some(_) => "> ",
             None => "",
         };
@@ -71,10 +71,10 @@ pub(super) fn section() -> Result<Vec<Block>> {
 
 fn result(outcome: &Outcome) -> String {
     use raddle_explore::lock_order::Deadlocks;
-    match (&outcome.cut, outcome.violations.is_empty()) {
+    match (outcome.explored.cut(), outcome.violations.is_empty()) {
         (_, false) => "violation".into(),
         (Some(_), true) => "not finished".into(),
-        (None, true) => match &outcome.deadlocks {
+        (None, true) => match &outcome.noticed.deadlocks {
             None => "verified".into(),
             Some(Deadlocks::Excluded) => "verified, deadlocks excluded by lock order".into(),
             Some(Deadlocks::Possible(_)) => "verified but for deadlocks".into(),

@@ -156,7 +156,7 @@ impl Subject {
         let outcomes: Vec<_> = ways.iter().map(|&way| self.search(way)).collect();
         let complete = || {
             let pairs = ways.iter().zip(&outcomes);
-            pairs.filter(|(way, outcome)| way.is_sound() && outcome.cut.is_none())
+            pairs.filter(|(way, outcome)| way.is_sound() && outcome.explored.cut().is_none())
         };
         for (one, outcome) in complete() {
             for (other, other_outcome) in complete() {

@@ -1,10 +1,11 @@
 //! States against threads.
 
 use super::Extent;
-use super::document::{Block, NOTHING, Table};
+use super::document::{Block, NOTHING};
 use super::plot::{Line, Plot};
 use super::run::{Subject, Way, program};
 use crate::Result;
+use crate::table::Table;
 
 const TEXT: &str = r#"
 ## More threads
@@ -103,7 +104,7 @@ impl Family {
                 let position = still.iter().position(|&other| other == way);
                 row.push(match position.map(|position| &outcomes[position]) {
                     Some(outcome) => {
-                        if outcome.cut.is_none() {
+                        if outcome.explored.cut().is_none() {
                             line.add(threads, outcome.statistics.states);
                         }
                         extent.count(outcome, |s| s.states)
@@ -112,7 +113,9 @@ impl Family {
                 });
             }
             table.row(row);
-            let mut cut = outcomes.iter().map(|outcome| outcome.cut.is_some());
+            let mut cut = outcomes
+                .iter()
+                .map(|outcome| outcome.explored.cut().is_some());
             still.retain(|_| !cut.next().unwrap_or(true));
             if still.is_empty() {
                 break;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use raddle_explore::interior::Completion;
 use raddle_explore::reductions::cartesian::CycleTest;
-use raddle_explore::{Order, StoreKind};
+use raddle_explore::{Order, Statistics, StoreKind};
 use raddle_machine::Granularity;
 use raddle_schedule::explorers::Entry;
 
@@ -129,10 +129,8 @@ pub(crate) struct Check {
     #[arg(long)]
     pub(crate) stats: bool,
 
-    /// Count a thread that cannot move as a transition from a state to itself, as some
-    /// published tables do. This changes the number that is printed, not the search.
-    #[arg(long, value_enum, default_value_t = SelfLoops::None, value_name = "WHICH")]
-    pub(crate) count_self_loops: SelfLoops,
+    #[command(flatten)]
+    pub(crate) counting: Counting,
 
     /// Write the (first) counterexample to a file, for `raddle replay`.
     #[arg(long, value_name = "FILE")]
@@ -169,6 +167,9 @@ pub(crate) struct Compare {
 
     #[command(flatten)]
     pub(crate) asked: Asked,
+
+    #[command(flatten)]
+    pub(crate) counting: Counting,
 
     #[command(flatten)]
     pub(crate) limits: Limits,
@@ -282,6 +283,27 @@ pub(crate) struct Asked {
     /// [default: all but race and termination]
     #[arg(long, value_name = "LIST", value_parser = property, value_delimiter = ',')]
     pub(crate) property: Vec<PropertyArg>,
+}
+
+/// What is counted.
+#[derive(Args, Debug, Clone, Copy)]
+pub(crate) struct Counting {
+    /// Count a thread that cannot move as a transition from a state to itself, as some
+    /// published tables do. This changes the number that is printed, not the search.
+    #[arg(long, value_enum, default_value_t = SelfLoops::None, value_name = "WHICH")]
+    count_self_loops: SelfLoops,
+}
+
+impl Counting {
+    /// The number of transitions, by the accounting that was asked for.
+    pub(crate) fn transitions(self, statistics: &Statistics) -> u64 {
+        statistics.transitions
+            + match self.count_self_loops {
+                SelfLoops::None => 0,
+                SelfLoops::Blocked => statistics.blocked_steps,
+                SelfLoops::All => statistics.blocked_steps + statistics.ended_steps,
+            }
+    }
 }
 
 /// When to give up.
@@ -482,7 +504,7 @@ const STATEFUL: [&str; 5] = [
 ];
 
 #[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum SelfLoops {
+enum SelfLoops {
     /// Count steps only.
     None,
     /// Count blocked threads too.

@@ -19,7 +19,7 @@ use raddle_outcome::Verdict;
 use raddle_report::json::{self, CheckReport, ViolationKind};
 use raddle_report::story::Story;
 
-use crate::args::{Check, SelfLoops, goals_wanted, properties};
+use crate::args::{Check, goals_wanted, properties};
 use crate::load::{Loaded, load};
 use crate::terminal::{Terminal, complain, print};
 use crate::{Exit, reduction, replay};
@@ -71,9 +71,9 @@ pub(crate) fn check(args: &Check) -> Exit {
             (findings, report, details)
         }
         Asked::Exploration(exploration) => {
-            let (findings, explored) = stateless::explore(args, &program, exploration, terminal);
-            let report = stateless::report(&findings, &explored);
-            let details = stateless::details(args, &explored);
+            let (findings, examined) = stateless::explore(args, &program, exploration, terminal);
+            let report = stateless::report(&findings, &examined);
+            let details = stateless::details(args, &examined);
             (findings, report, details)
         }
     };
@@ -178,22 +178,11 @@ fn write_trace(
         .map_err(|error| format!("cannot write {}: {error}", path.display()))
 }
 
-/// The number of transitions, by the accounting that was asked for.
-fn transitions(args: &Check, outcome: &Outcome) -> u64 {
-    let statistics = &outcome.statistics;
-    statistics.transitions
-        + match args.count_self_loops {
-            SelfLoops::None => 0,
-            SelfLoops::Blocked => statistics.blocked_steps,
-            SelfLoops::All => statistics.blocked_steps + statistics.ended_steps,
-        }
-}
-
 /// How many steps of the reduction the search has gone from the initial state. Without a
 /// reduction, steps that failed are among them.
 fn depth(outcome: &Outcome) -> u64 {
     let mut depth = outcome.statistics.max_depth;
-    if outcome.reduction == "full" {
+    if outcome.asked.reduction == "full" {
         let violations = outcome.violations.iter();
         let longest = violations.map(|violation| violation.schedule.len() as u64);
         depth = depth.max(longest.max().unwrap_or(0));
@@ -203,7 +192,7 @@ fn depth(outcome: &Outcome) -> u64 {
 
 /// Boundary states and all between them, if they were counted.
 fn visited(args: &Check, outcome: &Outcome) -> Option<u64> {
-    let visited = || reduction::visited(outcome.reduction, &outcome.statistics);
+    let visited = || reduction::visited(outcome.asked.reduction, &outcome.statistics);
     args.stats.then(visited).flatten()
 }
 

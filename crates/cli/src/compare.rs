@@ -194,6 +194,7 @@ mod tests {
             deadlock_excluded: None,
             explored,
             statistics: Statistics::default(),
+            transitions: 0,
         }
     }
 

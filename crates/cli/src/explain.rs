@@ -74,7 +74,7 @@ pub(crate) fn explain(args: &Explain) -> Exit {
         };
         print(&render(&explanation, &options));
     }
-    match outcome.cut {
+    match outcome.explored.cut() {
         None => Exit::SUCCESS,
         Some(_) => Exit::of(Verdict::Inconclusive),
     }

@@ -59,7 +59,7 @@ impl ProgressLine {
             number(progress.executions),
             number(rate),
             number(progress.classes),
-            number(progress.longest as u64),
+            number(progress.longest),
             duration(progress.elapsed),
         ));
         self.shown = true;

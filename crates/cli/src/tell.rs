@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use raddle_explore::{Access, Cause, Fault, FaultKind, Position, Property, System, Violation};
+use raddle_explore::{Access, Cause, Fault, Position, Property, System, Violation};
 use raddle_lang::Span;
 use raddle_machine::Machine;
 use raddle_machine::narrate::{Narrator, Told};
@@ -14,7 +14,11 @@ use raddle_report::story::{Ending, Event, Note, Story};
 
 /// The kind of a violation in reports.
 pub(crate) fn kind(violation: &Violation) -> ViolationKind {
-    match violation.property() {
+    kind_of(violation.property())
+}
+
+fn kind_of(property: Property) -> ViolationKind {
+    match property {
         Property::Assertion => ViolationKind::Assertion,
         Property::Runtime => ViolationKind::Runtime,
         Property::Deadlock => ViolationKind::Deadlock,
@@ -198,13 +202,7 @@ pub(crate) fn failed_starts(narrator: &mut Narrator) -> Vec<(ViolationKind, Endi
 
 /// The kind of a failure; none if the program only grew larger than can be kept.
 pub(crate) fn failure_kind(fault: &Fault) -> Option<ViolationKind> {
-    Some(match fault.kind {
-        FaultKind::Assertion => ViolationKind::Assertion,
-        FaultKind::Runtime => ViolationKind::Runtime,
-        FaultKind::Invariant => ViolationKind::Invariant,
-        FaultKind::Discipline => ViolationKind::Discipline,
-        FaultKind::Capacity(_) => return None,
-    })
+    fault.kind.property().ok().map(kind_of)
 }
 
 /// The invariant that does not hold now, if there is one.

@@ -54,7 +54,10 @@ pub use reduction::{
     BlockedThread, Effort, End, Lessons, PendingAccess, Race, Reduction, Visitor, for_each_race,
 };
 pub use replay::{Replayed, canonical_path, repeats_fairly, replay};
-pub use search::{Cause, Order, Outcome, Progress, Search, Statistics, StoreKind, Violation};
+pub use search::{
+    Asked, Cause, Noticed, Order, Outcome, Progress, Search, Statistics, StoreKind, Violation,
+    not_preserved,
+};
 pub use system::{
     Access, AccessKind, Action, Choice, Fault, FaultKind, Footprint, Guard, Location, Place,
     Position, Status, Step, SyncOp, System, Variable,

@@ -243,6 +243,9 @@ mod tests {
         let mut system = Counters::new(&[&one, &other]);
         let search = Search::new().properties(PropertySet::NONE);
         let outcome = search.run(&mut system, &mut Transactions::default());
-        assert!(matches!(outcome.deadlocks, Some(Deadlocks::Possible(_))));
+        assert!(matches!(
+            outcome.noticed.deadlocks,
+            Some(Deadlocks::Possible(_))
+        ));
     }
 }

@@ -2,6 +2,10 @@
 
 use std::fmt;
 
+use raddle_outcome::{Assumption, Kind};
+
+use crate::system::{FaultKind, Place};
+
 /// A property that a search checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Property {
@@ -64,6 +68,23 @@ impl Property {
 impl fmt::Display for Property {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
+    }
+}
+
+impl FaultKind {
+    /// The property that such a failure violates.
+    ///
+    /// # Errors
+    ///
+    /// If it violates none: it is a limit of the system, which cuts the search.
+    pub fn property(self) -> Result<Property, Assumption<Place>> {
+        Ok(match self {
+            Self::Assertion => Property::Assertion,
+            Self::Runtime => Property::Runtime,
+            Self::Invariant => Property::Invariant,
+            Self::Discipline => Property::Discipline,
+            Self::Capacity(what) => return Err(Assumption::from(Kind::Capacity).because(what)),
+        })
     }
 }
 

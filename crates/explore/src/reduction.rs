@@ -31,6 +31,8 @@
 //! assert_eq!(effort.transitions, 3);
 //! ```
 
+use raddle_outcome::Ends;
+
 use crate::lock_order::{Deadlocks, LockOrder};
 use crate::movers::Protection;
 use crate::parts::Changed;
@@ -253,6 +255,16 @@ impl End {
         } else {
             Self::Deadlock
         }
+    }
+
+    /// Counts it.
+    pub fn count_in(self, ends: &mut Ends) {
+        *match self {
+            Self::Terminated => &mut ends.terminated,
+            Self::Cut => &mut ends.cut,
+            Self::Deadlock => &mut ends.deadlocked,
+            Self::Failed => &mut ends.failed,
+        } += 1;
     }
 }
 

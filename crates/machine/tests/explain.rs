@@ -19,7 +19,7 @@ fn explained(text: &str) -> Explanation {
     let search = Search::new().properties(properties).collect_all();
     let program = Arc::new(machine.program().clone());
     let (explanation, outcome) = explain(&program, Granularity::Access, search);
-    assert!(explanation.complete && outcome.cut.is_none());
+    assert!(explanation.complete && outcome.explored.cut().is_none());
     explanation
 }
 

@@ -28,13 +28,9 @@ const OBJECTS: &str = "more than 65535 heap objects at a time";
 /// The search was cut because a state would have had so many.
 fn assert_cut(outcome: &Outcome, what: &'static str) {
     let capacity = Assumption::from(Kind::Capacity).because(what);
-    assert_eq!(outcome.cut, Some(capacity), "{}", outcome.reduction);
-    assert_eq!(
-        outcome.verdict(),
-        Verdict::Inconclusive,
-        "{}",
-        outcome.reduction
-    );
+    let reduction = outcome.asked.reduction;
+    assert_eq!(outcome.explored.cut(), Some(&capacity), "{reduction}");
+    assert_eq!(outcome.verdict(), Verdict::Inconclusive, "{reduction}");
 }
 
 #[test]

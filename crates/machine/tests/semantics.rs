@@ -41,7 +41,7 @@ fn deadlock(programs: &[(&str, u64)]) {
             found.all(|property| property == Property::Deadlock),
             "{text}"
         );
-        assert!(outcome.statistics.deadlocked > 0, "{text}");
+        assert!(outcome.statistics.ends.deadlocked > 0, "{text}");
         assert_eq!(outcome.statistics.states, *count, "{text}");
     }
 }

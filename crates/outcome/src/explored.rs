@@ -97,11 +97,12 @@ impl<P> Explored<P> {
 
     /// Whether no execution was left out that is within the bound.
     fn are_only_beyond_bound(&self) -> bool {
-        let mut limits = self
-            .assumptions
-            .iter()
-            .filter(|one| one.kind.nature() == crate::Nature::Limit);
-        limits.all(|one| one.kind == Kind::Preemptions)
+        self.limits().all(|one| one.kind == Kind::Preemptions)
+    }
+
+    fn limits(&self) -> impl Iterator<Item = &Assumption<P>> {
+        let all = self.assumptions.iter();
+        all.filter(|one| one.kind.nature() == crate::Nature::Limit)
     }
 
     /// The bound on preemptions up to which all executions were run, if there are others.
@@ -132,6 +133,17 @@ impl<P> Explored<P> {
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.is_exhausted() && self.assumptions.are_none()
+    }
+
+    /// The first limit that left out executions, if one did.
+    ///
+    /// That the way of exploring does not preserve a property, or that no execution counts, is no such limit: all may have been
+    /// run.
+    #[must_use]
+    pub fn cut(&self) -> Option<&Assumption<P>> {
+        let is_about_the_answer = |kind| matches!(kind, Kind::NotPreserved | Kind::Vacuous);
+        let mut limits = self.limits();
+        limits.find(|one| !is_about_the_answer(one.kind))
     }
 
     /// Says more of the assumptions of a kind, in place of what is said beyond the kind.
@@ -188,6 +200,19 @@ mod tests {
             let exhausted = kind.nature() != crate::Nature::Limit;
             assert_eq!(explored.is_exhausted(), exhausted, "{kind:?}");
         }
+    }
+
+    #[test]
+    fn only_limits_on_executions_cut() {
+        for &kind in Kind::ALL {
+            let mut all = Explored::<u32>::default();
+            all.assume(kind);
+            let is_no_limit = matches!(kind, Kind::NotPreserved | Kind::Vacuous);
+            let is_cut = kind.nature() == crate::Nature::Limit && !is_no_limit;
+            assert_eq!(all.cut().is_some(), is_cut, "{kind:?}");
+        }
+        let all = explored(&[Kind::Vacuous, Kind::Time, Kind::Memory], Extent::All);
+        assert_eq!(all.cut().map(|one| one.kind), Some(Kind::Time));
     }
 
     #[test]

@@ -2,7 +2,8 @@
 //!
 //! Whoever explores a program, by storing states or by running it again and again, keeps an account of what it left
 //! out, cut, bounded or guessed: its [`Assumptions`]. What may be claimed is computed from that account, and stored
-//! nowhere else. So no claim survives that something takes away.
+//! nowhere else. So no claim survives that something takes away. An [`Outcome`] has that account and everything else that a
+//! check has to tell.
 //!
 //! ```
 //! use raddle_outcome::{Assumptions, Extent, Kind, LeftOut};
@@ -21,10 +22,14 @@
 
 mod assumption;
 mod coverage;
+mod executions;
 mod explored;
+mod outcome;
 mod verdict;
 
 pub use assumption::{Assumption, Assumptions, Kind, Nature};
 pub use coverage::{Coverage, Extent, LeftOut};
+pub use executions::{Ends, Executions};
 pub use explored::Explored;
+pub use outcome::Outcome;
 pub use verdict::Verdict;

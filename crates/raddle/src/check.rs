@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use raddle_outcome::Assumptions;
+use raddle_outcome::{Assumptions, Kind};
 
-use crate::explore::{self, Explored};
+use crate::explore::{self, Checked};
 use crate::options::Options;
 use crate::rt::{Backend, Failure, Place, Program, here};
 use crate::{print, report_file};
@@ -78,22 +78,22 @@ pub struct Report {
 
 impl Report {
     /// What may be claimed follows from what was explored, and from nothing else.
-    fn new(explored: Explored) -> Self {
+    fn new(checked: Checked) -> Self {
         Self {
-            executions: explored.executions,
-            complete: explored.explored.is_complete(),
-            exhausted: explored.explored.is_exhausted(),
-            bound: explored.explored.bound(),
-            cut: explored.cut,
-            classes: explored.classes,
-            assumptions: explored.explored.into_assumptions(),
+            executions: checked.statistics.executions,
+            complete: checked.explored.is_complete(),
+            exhausted: checked.explored.is_exhausted(),
+            bound: checked.explored.bound(),
+            cut: checked.statistics.ends.cut,
+            classes: checked.statistics.classes,
+            assumptions: checked.explored.into_assumptions(),
         }
     }
 
     /// Whether nothing was checked: no execution counts, because what they [assume](crate::assume) holds in none.
     #[must_use]
     pub fn is_vacuous(&self) -> bool {
-        self.executions > 0 && self.cut == self.executions
+        self.assumptions.find(Kind::Vacuous).is_some()
     }
 }
 
@@ -327,10 +327,9 @@ impl Checker {
         options: &Options,
         place: Place,
     ) -> Result<Report, Failed> {
-        let started = Instant::now();
         let mut program = Program::new(body, options);
         program.checked_at(place);
-        let explored = match &options.replay {
+        let checked = match &options.replay {
             Some(schedule) => {
                 let moves = print::parse_schedule(schedule);
                 let moves = moves.unwrap_or_else(|error| panic!("raddle: {error}"));
@@ -340,8 +339,7 @@ impl Checker {
                 .unwrap_or_else(|error| panic!("raddle: {error}")),
         };
         if let Some(path) = &options.report_file {
-            let told = (place, started.elapsed());
-            let report = report_file::report(&program, options, &explored, told);
+            let report = report_file::report(&program, &checked, place);
             report_file::write(path, &report).unwrap_or_else(|error| {
                 panic!(
                     "raddle: the report can't be written to {}: {error}",
@@ -349,26 +347,15 @@ impl Checker {
                 )
             });
         }
-        match explored.failure.clone() {
-            None => Ok(Report::new(explored)),
-            Some(failure) => Err(Failed {
-                text: print::failure(&program, &failure, explored.executions)
-                    + &print::found(&explored.found),
-                schedule: match explored.found.different.first() {
-                    Some(first) => print::schedule(&first.schedule),
-                    None => print::schedule(&program.schedule()),
-                },
-                found: Box::new(Findings {
-                    executions: explored.found.executions,
-                    different: explored
-                        .found
-                        .different
-                        .into_iter()
-                        .map(Found::from)
-                        .collect(),
-                }),
-                failure,
-                executions: explored.executions,
+        match checked.violations.first() {
+            None => Ok(Report::new(checked)),
+            Some(first) => Err(Failed {
+                text: print::failure(&program, &first.failure, checked.statistics.executions)
+                    + &print::found(&checked),
+                schedule: print::schedule(&first.schedule),
+                failure: first.failure.clone(),
+                executions: checked.statistics.executions,
+                found: Box::new(Findings::new(&checked)),
             }),
         }
     }
@@ -412,6 +399,16 @@ pub struct Findings {
     pub executions: u64,
 }
 
+impl Findings {
+    fn new(checked: &Checked) -> Self {
+        let (different, executions) = explore::found_by_going_on(checked);
+        Self {
+            different: different.into_iter().map(Found::from).collect(),
+            executions,
+        }
+    }
+}
+
 /// A failure of a check that [goes on](Checker::keep_going).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -424,10 +421,10 @@ pub struct Found {
     pub executions: u64,
 }
 
-impl From<explore::Finding> for Found {
-    fn from(finding: explore::Finding) -> Self {
+impl From<&explore::Finding> for Found {
+    fn from(finding: &explore::Finding) -> Self {
         Self {
-            failure: finding.failure,
+            failure: finding.failure.clone(),
             schedule: print::schedule(&finding.schedule),
             executions: finding.executions,
         }

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use raddle_outcome::{Assumption, Kind, Nature};
+use raddle_outcome::{Assumption, Ends, Executions, Explored, Kind, Nature, Outcome};
 use raddle_schedule::explorers::{Bounded, Deepening, Optimal, Parameters, Replay, by_name, names};
 use raddle_schedule::{
     ClassHash, Clock, Diverged, Explorer, Extent, Move, Omission, Trace, Visitor, class_of,
@@ -32,29 +32,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// How many steps are made at the end to see that executions do the same when they are run again.
 const MOST_STEPS_AGAIN: usize = 200_000;
 
-/// What came of exploring.
-#[derive(Debug, Default)]
-pub(crate) struct Explored {
-    pub(crate) executions: u64,
-    pub(crate) failure: Option<Failure>,
-    /// All failures, if it goes on after the first.
-    pub(crate) found: Found,
-    /// How many executions did not count, because an assumption did not hold.
-    pub(crate) cut: u64,
-    /// What was covered, if nothing failed, and what that rests on.
-    pub(crate) explored: raddle_outcome::Explored<Place>,
-    /// The classes that were seen, if they are counted.
-    pub(crate) classes: Option<u64>,
-}
-
-/// The failures that were found by going on after the first.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Found {
-    /// Those that differ, in the order in which they were found.
-    pub(crate) different: Vec<Finding>,
-    /// How many executions failed.
-    pub(crate) executions: u64,
-}
+/// What came of a check of real code. The program has just made the execution of the first violation.
+pub(crate) type Checked = Outcome<Options, Place, Finding, Executions>;
 
 /// A failure that was found.
 #[derive(Clone, Debug)]
@@ -62,45 +41,47 @@ pub(crate) struct Finding {
     pub(crate) failure: Failure,
     /// The moves that lead to it.
     pub(crate) schedule: Vec<Move>,
-    /// How many executions failed so.
+    /// How many of the executions failed so. None, if the program only did something else when it was run again.
     pub(crate) executions: u64,
 }
 
-impl Found {
-    /// An execution has failed.
-    fn add(&mut self, failures: Vec<(Failure, usize)>, schedule: &[Move]) {
-        self.executions += 1;
-        for (failure, steps) in failures {
-            let known = |found: &&mut Finding| found.failure == failure;
-            match self.different.iter_mut().find(known) {
-                Some(known) => known.executions += 1,
-                None => self.different.push(Finding {
-                    failure,
-                    schedule: schedule[..steps.min(schedule.len())].to_vec(),
-                    executions: 1,
-                }),
-            }
-        }
+/// The failures that were found by going on after the first, and how many executions failed.
+pub(crate) fn found_by_going_on(checked: &Checked) -> (Vec<&Finding>, u64) {
+    if !checked.asked.keep_going {
+        return (Vec::new(), 0);
     }
+    let found = checked.violations.iter().filter(|one| one.executions > 0);
+    let ends = &checked.statistics.ends;
+    (found.collect(), ends.failed + ends.deadlocked)
+}
 
-    /// Adds what another exploration of the same program has found.
-    fn join(&mut self, other: Self) {
-        self.executions += other.executions;
-        for finding in other.different {
-            let known = |found: &&mut Finding| found.failure == finding.failure;
-            match self.different.iter_mut().find(known) {
-                Some(known) => known.executions += finding.executions,
-                None => self.different.push(finding),
-            }
+/// Adds failures that differ, and counts those that do not.
+fn join(known: &mut Vec<Finding>, others: impl IntoIterator<Item = Finding>) {
+    for finding in others {
+        let same = |known: &&mut Finding| known.failure == finding.failure;
+        match known.iter_mut().find(same) {
+            Some(known) => known.executions += finding.executions,
+            None => known.push(finding),
         }
     }
 }
 
+/// What came of one exploration, of those that a check consists of.
+#[derive(Debug, Default)]
+struct Attempt {
+    /// Why it ended, if the execution that the program has just made is wrong.
+    failure: Option<Failure>,
+    /// What was covered, if nothing failed, and what that rests on.
+    explored: Explored<Place>,
+    /// The classes that were seen, if they are counted.
+    classes: Option<u64>,
+}
+
 /// Runs a program by the schedules that the explorer of the options chooses, until one fails.
-pub(crate) fn explore(program: &mut Program, options: &Options) -> Result<Explored, String> {
+pub(crate) fn explore(program: &mut Program, options: &Options) -> Result<Checked, String> {
     let bound = options.bound;
     let mut run = Run::new(program, options);
-    let explored = match options.explorer.as_deref() {
+    let attempt = match options.explorer.as_deref() {
         None => match bound {
             None => run.by_default(),
             Some(bound) => run.within_bound(bound),
@@ -117,15 +98,15 @@ pub(crate) fn explore(program: &mut Program, options: &Options) -> Result<Explor
             }
         },
     };
-    let explored = run.repeat_some(explored);
-    Ok(run.told(explored))
+    let attempt = run.repeat_some(attempt);
+    Ok(run.told(attempt))
 }
 
 /// Runs a program by one schedule; where that ends, each thread moves as long as it can.
-pub(crate) fn replay(program: &mut Program, schedule: Vec<Move>, options: &Options) -> Explored {
+pub(crate) fn replay(program: &mut Program, schedule: Vec<Move>, options: &Options) -> Checked {
     let mut run = Run::new(program, options);
-    let explored = run.again(schedule);
-    run.told(explored)
+    let attempt = run.again(schedule);
+    run.told(attempt)
 }
 
 /// What ends one exploration, beside what ends all.
@@ -147,37 +128,37 @@ struct Run<'a> {
     program: &'a mut Program,
     options: &'a Options,
     deadline: Option<Instant>,
+    started: Instant,
     progress: Progress,
-    /// The executions of explorations that are over.
-    executions: u64,
+    /// The ends of all executions of explorations that are over.
+    ends: Ends,
     /// Some of those of the last one.
     sample: Sample,
-    /// Those of them that did not count.
-    cut: u64,
     /// What was found, if it goes on after a failure.
-    found: Found,
+    found: Vec<Finding>,
 }
 
 impl<'a> Run<'a> {
     fn new(program: &'a mut Program, options: &'a Options) -> Self {
+        let started = Instant::now();
         let deadline = options
             .max_duration
-            .and_then(|longest| Instant::now().checked_add(longest));
+            .and_then(|longest| started.checked_add(longest));
         Self {
             program,
             options,
             deadline,
+            started,
             progress: Progress::new(),
-            executions: 0,
+            ends: Ends::default(),
             sample: Sample::default(),
-            cut: 0,
-            found: Found::default(),
+            found: Vec::new(),
         }
     }
 
     /// Exhausts the program if it has few classes. If not, or if it fails, looks at those with few
     /// preemptions first: for what can be claimed, or for the failure that is easiest to understand.
-    fn by_default(&mut self) -> Explored {
+    fn by_default(&mut self) -> Attempt {
         let part = self
             .options
             .max_executions
@@ -205,16 +186,16 @@ impl<'a> Run<'a> {
     }
 
     /// Looks at all executions with few preemptions.
-    fn within_bound(&mut self, bound: u32) -> Explored {
-        let explored = self.with(&Bounded::new(bound));
-        if explored.failure.is_some() {
-            return self.with_few_preemptions(explored);
+    fn within_bound(&mut self, bound: u32) -> Attempt {
+        let attempt = self.with(&Bounded::new(bound));
+        if attempt.failure.is_some() {
+            return self.with_few_preemptions(attempt);
         }
-        explored
+        attempt
     }
 
     /// The failure with the fewest preemptions, if it is found soon, instead of one that was found.
-    fn with_few_preemptions(&mut self, found: Explored) -> Explored {
+    fn with_few_preemptions(&mut self, found: Attempt) -> Attempt {
         if matches!(&found.failure, Some(failure) if failure.kind == FailureKind::Diverged) {
             return found;
         }
@@ -227,8 +208,7 @@ impl<'a> Run<'a> {
         if simpler.failure.is_some() {
             return simpler;
         }
-        self.executions -= 1;
-        let again = self.again(first);
+        let again = self.uncounted(first);
         match (again.failure, found.failure) {
             (None, Some(failure)) => {
                 let failure = not_the_same(&Diverged {
@@ -236,23 +216,23 @@ impl<'a> Run<'a> {
                     found: "it does not".into(),
                 });
                 self.program.fail(&failure);
-                Explored {
+                Attempt {
                     failure: Some(failure),
                     ..found
                 }
             }
-            (failure, _) => Explored { failure, ..again },
+            (failure, _) => Attempt { failure, ..again },
         }
     }
 
     /// Runs some of the executions once more that were run, to see that they do the same: see `rt/deeds.rs`. They do not
     /// count.
-    fn repeat_some(&mut self, mut explored: Explored) -> Explored {
+    fn repeat_some(&mut self, mut attempt: Attempt) -> Attempt {
         let Sample { records, .. } = std::mem::take(&mut self.sample);
-        let is_the_only_one = records.len() == 1 && explored.executions == 1;
+        let is_the_only_one = records.len() == 1 && self.ends.count() == 1;
         let are_run = self.options.reruns_of_one || !is_the_only_one;
-        if explored.failure.is_some() || records.is_empty() || !are_run {
-            return explored;
+        if attempt.failure.is_some() || records.is_empty() || !are_run {
+            return attempt;
         }
         let reruns = self.options.reruns as usize;
         let mut steps = 0;
@@ -264,42 +244,68 @@ impl<'a> Run<'a> {
             }
             if let Err(failure) = self.program.repeat(record) {
                 self.program.fail(&failure);
-                explored.failure = Some(failure);
+                attempt.failure = Some(failure);
                 break;
             }
         }
-        explored
+        attempt
     }
 
-    /// The same, with what was found by going on after failures. The program has then made the first execution that failed.
-    fn told(&mut self, mut explored: Explored) -> Explored {
-        let found = std::mem::take(&mut self.found);
-        if let (Some(first), None) = (found.different.first(), &explored.failure) {
-            let (executions, cut) = (self.executions, self.cut);
-            self.again(first.schedule.clone());
-            (self.executions, self.cut) = (executions, cut);
-            explored.failure = Some(first.failure.clone());
+    /// What came of all, the last exploration being this one. The program has then made the execution of the first violation.
+    fn told(&mut self, attempt: Attempt) -> Checked {
+        let mut violations = std::mem::take(&mut self.found);
+        if let Some(failure) = attempt.failure {
+            let found = violations.iter().position(|one| one.failure == failure);
+            let told = match found {
+                Some(position) => violations.remove(position),
+                None => Finding {
+                    executions: u64::from(failure.kind != FailureKind::Diverged),
+                    failure,
+                    schedule: self.program.schedule(),
+                },
+            };
+            violations.insert(0, told);
+        } else if let Some(first) = violations.first() {
+            self.uncounted(first.schedule.clone());
         }
-        if explored.cut > 0 && explored.cut == explored.executions {
-            explored.explored.assume(Kind::Vacuous);
+        let mut explored = attempt.explored;
+        explored.ended(&self.ends);
+        Checked {
+            asked: self.options.clone(),
+            explored,
+            violations,
+            statistics: Executions {
+                executions: self.ends.count(),
+                classes: attempt.classes,
+                ends: self.ends,
+                elapsed: self.started.elapsed(),
+                ..Executions::default()
+            },
+            noticed: (),
         }
-        explored.found = found;
-        explored
+    }
+
+    /// Runs one schedule that was run before.
+    fn uncounted(&mut self, schedule: Vec<Move>) -> Attempt {
+        let ends = self.ends;
+        let again = self.again(schedule);
+        self.ends = ends;
+        again
     }
 
     /// Runs one schedule.
-    fn again(&mut self, schedule: Vec<Move>) -> Explored {
+    fn again(&mut self, schedule: Vec<Move>) -> Attempt {
         self.program.replays(schedule.len());
         // One execution comes to its end, also when the time is over: otherwise a failure would seem to come and go.
         let deadline = self.deadline.take();
-        let explored = self.within(Limits::NONE, 1, &Replay { schedule });
+        let attempt = self.within(Limits::NONE, 1, &Replay { schedule });
         self.deadline = deadline;
         self.program.replays(0);
-        explored
+        attempt
     }
 
     fn is_over(&self) -> bool {
-        let enough = |most| self.executions >= most;
+        let enough = |most| self.ends.count() >= most;
         self.options.max_executions.is_some_and(enough)
             || self
                 .deadline
@@ -313,7 +319,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn with<E: Explorer + Clone + Sync>(&mut self, explorer: &E) -> Explored {
+    fn with<E: Explorer + Clone + Sync>(&mut self, explorer: &E) -> Attempt {
         self.within(Limits::NONE, self.workers(), explorer)
     }
 
@@ -322,19 +328,18 @@ impl<'a> Run<'a> {
         limits: Limits,
         workers: usize,
         explorer: &E,
-    ) -> Explored {
+    ) -> Attempt {
         let deadline = [self.deadline, limits.deadline].into_iter().flatten().min();
         loop {
             let account = self.program.open_account();
             let all = Mutex::new(All {
                 progress: &mut self.progress,
-                executions: 0,
+                ends: Ends::default(),
                 attempts: 0,
-                cut: 0,
-                found: Found::default(),
+                found: Vec::new(),
                 classes: self.options.count_classes.then(Default::default),
                 failure: None,
-                explored: raddle_outcome::Explored::default(),
+                explored: Explored::default(),
                 account,
                 learned: None,
                 sample: Sample::default(),
@@ -344,7 +349,7 @@ impl<'a> Run<'a> {
                 all: &all,
                 options: self.options,
                 deadline,
-                earlier: self.executions,
+                earlier: self.ends.count(),
                 limit: limits.executions,
                 clock: Clock::default(),
                 wants_estimate: false,
@@ -368,37 +373,32 @@ impl<'a> Run<'a> {
                 self.program.know(knowledge);
                 continue;
             }
-            self.executions += all.executions;
+            self.ends.absorb(&all.ends);
             self.sample = all.sample;
-            self.cut += all.cut;
-            self.found.join(all.found);
-            let mut explored = Explored {
-                executions: self.executions,
-                cut: self.cut,
+            join(&mut self.found, all.found);
+            let mut attempt = Attempt {
                 failure: None,
-                found: Found::default(),
                 explored: all.explored,
                 classes: all.classes.map(|classes| classes.len() as u64),
             };
             if let Some((failure, schedule)) = all.failure {
-                explored.failure = Some(failure);
+                attempt.failure = Some(failure);
                 if workers > 1 {
                     // It was another program that failed; this one has to tell.
-                    let again = self.again(schedule);
-                    self.executions -= 1;
-                    explored.failure = again.failure.or(explored.failure);
+                    let again = self.uncounted(schedule);
+                    attempt.failure = again.failure.or(attempt.failure);
                 }
-                return explored;
+                return attempt;
             }
             match result {
-                Ok(coverage) => explored.explored.covered(coverage),
+                Ok(coverage) => attempt.explored.covered(coverage),
                 Err(diverged) => {
                     let failure = not_the_same(&diverged);
                     self.program.fail(&failure);
-                    explored.failure = Some(failure);
+                    attempt.failure = Some(failure);
                 }
             }
-            return explored;
+            return attempt;
         }
     }
 }
@@ -406,16 +406,15 @@ impl<'a> Run<'a> {
 /// What all workers of an exploration have seen.
 struct All<'a> {
     progress: &'a mut Progress,
-    executions: u64,
-    /// The same, with those that turned out to be infeasible.
+    ends: Ends,
+    /// How many executions there were, with those that turned out to be infeasible.
     attempts: u64,
-    cut: u64,
-    found: Found,
+    found: Vec<Finding>,
     classes: Option<std::collections::HashSet<ClassHash>>,
     /// The first failure, and its schedule.
     failure: Option<(Failure, Vec<Move>)>,
     /// The bounds that were finished, and what was left out.
-    explored: raddle_outcome::Explored<Place>,
+    explored: Explored<Place>,
     /// What the programs of the workers have left out.
     account: Account,
     /// What was learned by an execution after which the exploration has to begin again.
@@ -511,10 +510,17 @@ impl Visitor<Program> for Watch<'_, '_> {
             return ControlFlow::Break(());
         }
         all.attempts += 1;
-        all.executions += u64::from(!is_infeasible);
-        if let (None, Some(place)) = (&failure, program.is_cut_at()) {
-            all.cut += 1;
-            all.explored.assume(Kind::Assume.at(place));
+        match (&failure, program.is_cut_at()) {
+            _ if is_infeasible => {}
+            (Some(failure), _) => match failure.kind {
+                FailureKind::Deadlock | FailureKind::SelfDeadlock => all.ends.deadlocked += 1,
+                _ => all.ends.failed += 1,
+            },
+            (None, Some(place)) => {
+                all.ends.cut += 1;
+                all.explored.assume(Kind::Assume.at(place));
+            }
+            (None, None) => all.ends.terminated += 1,
         }
         if let (Some(classes), Some(class), false) = (&mut all.classes, class, is_infeasible) {
             classes.insert(class);
@@ -523,7 +529,14 @@ impl Visitor<Program> for Watch<'_, '_> {
             all.sample.add(program, self.options.reruns as usize);
         }
         if failure.is_some() && self.options.keep_going {
-            all.found.add(program.failures(), &program.schedule());
+            let schedule = program.schedule();
+            let failures = program.failures().into_iter();
+            let findings = failures.map(|(failure, steps)| Finding {
+                failure,
+                schedule: schedule[..steps.min(schedule.len())].to_vec(),
+                executions: 1,
+            });
+            join(&mut all.found, findings);
         }
         if let Some(failure) = failure
             && !self.options.keep_going
@@ -546,7 +559,7 @@ impl Visitor<Program> for Watch<'_, '_> {
             return ControlFlow::Continue(());
         };
         let mut all = self.all();
-        let executions = self.earlier + all.executions;
+        let executions = self.earlier + all.ends.count();
         let classes = all.classes.as_ref().map(std::collections::HashSet::len);
         all.progress.show(now, executions, classes);
         drop(all);

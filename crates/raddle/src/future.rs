@@ -6,7 +6,7 @@ use std::pin::{Pin, pin};
 use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
-use raddle_schedule::Location;
+use raddle_schedule::LocationId;
 
 use crate::rt::operation::Operation;
 use crate::rt::{self, Id, Kind, Misuse, State, here, poll_at};
@@ -47,7 +47,7 @@ struct Token {
 }
 
 impl Token {
-    fn locate(&self, state: &mut State) -> Result<Location, Misuse> {
+    fn locate(&self, state: &mut State) -> Result<LocationId, Misuse> {
         state.locate(&self.id, Kind::Waker, || 0)
     }
 }

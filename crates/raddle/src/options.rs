@@ -8,6 +8,9 @@ use raddle_schedule::explorers::DEFAULT_DEPTH;
 use crate::rt::Backend;
 use crate::rt::Settings;
 
+/// The greatest depth of bugs that is looked for: a point in each execution has to be chosen for each of them.
+const MOST_DEPTH: u32 = 1000;
+
 /// Everything that can be set about a check. [`Checker`](crate::Checker) sets it; so do variables of the
 /// environment, which come last: `RADDLE_` and the name in capitals.
 #[derive(Clone, Debug)]
@@ -100,9 +103,13 @@ impl Options {
         number(get("RADDLE_MAX_EXECUTIONS"), |value| {
             self.max_executions = Some(value);
         })?;
-        number(get("RADDLE_MAX_DURATION"), |seconds: f64| {
+        if let Some((name, value)) = get("RADDLE_MAX_DURATION") {
+            // More seconds than there will be are no limit.
+            let seconds = value.parse().ok().filter(|&seconds: &f64| seconds >= 0.0);
+            let seconds =
+                seconds.ok_or_else(|| format!("{name} is a number of seconds, not `{value}`"))?;
             self.max_duration = Duration::try_from_secs_f64(seconds).ok();
-        })?;
+        }
         number(get("RADDLE_MAX_STEPS"), |value| self.max_steps = value)?;
         number(get("RADDLE_SPIN_LIMIT"), |value| self.spin_limit = value)?;
         number(get("RADDLE_SEED"), |value| self.seed = Some(value))?;
@@ -142,6 +149,12 @@ impl Options {
             return Err(
                 "no execution is allowed (max_executions is 0), so nothing would be checked".into(),
             );
+        }
+        if !(1..=MOST_DEPTH).contains(&self.depth) {
+            let depth = self.depth;
+            return Err(format!(
+                "bugs have a depth from 1 to {MOST_DEPTH}, not {depth}"
+            ));
         }
         if self.spin_limit == 0 {
             return Err("loops may make no iteration (spin_limit is 0), so each of them would be a live-lock".into());
@@ -205,5 +218,27 @@ mod tests {
             .overridden(|name| (name == "RADDLE_SEED").then(|| "x".into()))
             .unwrap_err();
         assert_eq!(error, "RADDLE_SEED is a number, not `x`");
+    }
+
+    /// A limit that is none would not be noticed.
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        let with = |name: &'static str, value: &'static str| {
+            Options::default().overridden(|asked| (asked == name).then(|| value.into()))
+        };
+        for seconds in ["-1", "nan", "", "x"] {
+            let error = with("RADDLE_MAX_DURATION", seconds).unwrap_err();
+            assert_eq!(
+                error,
+                format!("RADDLE_MAX_DURATION is a number of seconds, not `{seconds}`")
+            );
+        }
+        let duration = |seconds| with("RADDLE_MAX_DURATION", seconds).unwrap().max_duration;
+        assert_eq!(duration("1.5"), Some(Duration::from_millis(1500)));
+        assert_eq!(duration("inf"), None);
+        for depth in ["0", "4294967295"] {
+            assert!(with("RADDLE_DEPTH", depth).is_err());
+        }
+        assert!(with("RADDLE_DEPTH", "1000").is_ok());
     }
 }

@@ -6,7 +6,7 @@ use raddle_outcome::Assumptions;
 use raddle_report::{assumptions, lanes};
 use raddle_schedule::{Move, ThreadId};
 
-use crate::explore::Found;
+use crate::explore::{Checked, found_by_going_on};
 use crate::rt::{Failure, Place, Program, spot};
 
 /// What to say of the execution that a program has just made.
@@ -35,19 +35,19 @@ pub(crate) fn failure(program: &Program, failure: &Failure, executions: u64) -> 
 }
 
 /// What to say of all failures of a check that went on after the first, beside that.
-pub(crate) fn found(found: &Found) -> String {
+pub(crate) fn found(checked: &Checked) -> String {
+    let (different, executions) = found_by_going_on(checked);
     let mut text = String::new();
-    if found.different.is_empty() {
+    if different.is_empty() {
         return text;
     }
-    let count = found.different.len();
+    let count = different.len();
     let failures = if count == 1 { "failure" } else { "failures" };
     let _ = write!(
         text,
-        "\n\n{} executions failed, with {count} different {failures}:",
-        found.executions
+        "\n\n{executions} executions failed, with {count} different {failures}:"
     );
-    for finding in &found.different {
+    for finding in different {
         let _ = write!(
             text,
             "\n- {} ({} executions): RADDLE_KEEP_GOING=1 RADDLE_REPLAY={}",

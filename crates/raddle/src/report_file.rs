@@ -2,14 +2,14 @@
 
 use std::io;
 use std::path::Path;
-use std::time::Duration;
 
+use raddle_report::answer::Answer;
 use raddle_report::json::{self, CheckReport, ViolationKind};
 use raddle_report::story::{Ending, Note, Story};
 use raddle_schedule::explorers::{Parameters, by_name};
 
 use crate::Options;
-use crate::explore::Explored;
+use crate::explore::Checked;
 use crate::print;
 use crate::rt::{Failure, FailureKind, Place, Program, spot};
 
@@ -19,38 +19,25 @@ pub(crate) fn write(path: &Path, report: &CheckReport) -> io::Result<()> {
 }
 
 /// What there is to report of a check that has just ended, and was asked for there.
-pub(crate) fn report(
-    program: &Program,
-    options: &Options,
-    explored: &Explored,
-    (place, elapsed): (Place, Duration),
-) -> CheckReport {
-    let violations = violations(program, explored);
-    let rests_on = explored.explored.clone().map_places(spot);
-    let verified_up_to_bound = rests_on.verified_up_to_bound(violations.len());
+pub(crate) fn report(program: &Program, checked: &Checked, place: Place) -> CheckReport {
+    let (options, statistics) = (&checked.asked, &checked.statistics);
+    let rests_on = checked.explored.clone().map_places(spot);
+    let answer = Answer::of(&rests_on, checked.violations.len());
     let parameters = parameters(options);
     CheckReport {
         file: place.file().into(),
         plan: format!("executions one by one: {}", explorer(options)),
         granularity: "operation".into(),
         properties: properties(options),
-        seconds: elapsed.as_secs_f64(),
-        statistics: json::Statistics {
-            cut: explored.cut,
-            ..json::Statistics::default()
-        },
+        seconds: statistics.elapsed.as_secs_f64(),
+        statistics: json::Statistics::from(statistics.ends),
         exploration: Some(json::Exploration {
-            explorer: explorer(options).into(),
             bound: parameters.bound,
-            verified_up_to_bound,
             seed: parameters.seed,
             depth: parameters.depth,
-            executions: explored.executions,
-            classes: explored.classes,
-            steps: None,
-            longest: None,
+            ..json::Exploration::of(explorer(options), statistics, &answer)
         }),
-        ..CheckReport::of(&rests_on, violations)
+        ..CheckReport::of(&rests_on, violations(program, checked))
     }
 }
 
@@ -105,32 +92,17 @@ fn kind_of(kind: FailureKind) -> ViolationKind {
 }
 
 /// The failure whose execution the program has just made, and then the others.
-fn violations(program: &Program, explored: &Explored) -> Vec<json::Violation> {
-    let Some(told) = &explored.failure else {
-        return Vec::new();
-    };
-    let mut all = Vec::new();
-    if !explored
-        .found
-        .different
-        .iter()
-        .any(|found| found.failure == *told)
-    {
-        let schedule = print::schedule(&program.schedule());
-        all.push(violation(told, &program.story(), schedule));
-    }
-    for found in &explored.found.different {
-        let story = match found.failure == *told {
-            true => program.story(),
-            false => ending(&found.failure),
-        };
-        all.push(violation(
-            &found.failure,
-            &story,
-            print::schedule(&found.schedule),
-        ));
-    }
-    all
+fn violations(program: &Program, checked: &Checked) -> Vec<json::Violation> {
+    let numbered = checked.violations.iter().enumerate();
+    numbered
+        .map(|(number, found)| {
+            let story = match number {
+                0 => program.story(),
+                _ => ending(&found.failure),
+            };
+            violation(&found.failure, &story, print::schedule(&found.schedule))
+        })
+        .collect()
 }
 
 fn violation(failure: &Failure, story: &Story, schedule: String) -> json::Violation {

@@ -1,11 +1,12 @@
 //! Programs that were once judged wrong: each found its way past the checker, or was refused although it is right.
 
 use std::ptr::null_mut;
+use std::time::Duration;
 
 use raddle::cell::UnsafeCell;
 use raddle::hint::spin_loop;
 use raddle::sync::atomic::{AtomicPtr, AtomicU32, Ordering::SeqCst};
-use raddle::sync::{Arc, Mutex, RwLock, mpsc};
+use raddle::sync::{Arc, Condvar, Mutex, RwLock, mpsc};
 use raddle::{Assumed, Checker, FailureKind, thread};
 
 const EXHAUSTIVE: [&str; 5] = ["optimal", "dfs", "bounded", "iterative", "algorithm2"];
@@ -489,6 +490,67 @@ fn a_loop_that_counts_on_the_heap_gives_up() {
     });
 }
 
+/// Where an explorer turns a choice round, all others have moved already; the thread would have come further before them.
+#[test]
+fn a_loop_around_a_wait_that_times_out_gives_up() {
+    finds("gives up", || {
+        let [number, _] = numbers();
+        let child = {
+            let number = number.clone();
+            thread::spawn(move || number.store(1, SeqCst))
+        };
+        let mut waits = 0;
+        while number.load(SeqCst) == 0 {
+            thread::park_timeout(Duration::from_millis(1));
+            waits += 1;
+            assert!(waits < 6, "gives up");
+        }
+        child.join().unwrap();
+    });
+}
+
+/// What a thread does alone depends on what it chooses.
+#[test]
+fn a_loop_that_chooses_gives_up() {
+    finds("gives up", || {
+        let [number, _] = numbers();
+        let child = {
+            let number = number.clone();
+            thread::spawn(move || number.store(1, SeqCst))
+        };
+        let mut errors = 0;
+        while number.load(SeqCst) == 0 {
+            errors += u32::from(raddle::any_bool());
+            assert!(errors < 3, "gives up");
+            thread::yield_now();
+        }
+        child.join().unwrap();
+    });
+}
+
+/// A worker has to stop in the middle of an execution, in which a panic unwinds a thread. Its real thread is that of the check, on which
+/// locks are poisoned nevertheless when executions are run again.
+#[test]
+fn a_panic_that_is_given_up_does_not_last() {
+    for _ in 0..50 {
+        let checker = Checker::new().explorer("random").workers(2);
+        checker.max_executions(200).check(|| {
+            let lock = Arc::new(Mutex::new(0));
+            let child = {
+                let lock = lock.clone();
+                thread::spawn(move || {
+                    let _guard = lock.lock();
+                    panic!("with the lock");
+                })
+            };
+            let _ = lock.lock().is_ok();
+            assert!(child.join().is_err());
+            assert!(lock.is_poisoned());
+        });
+        assert!(!std::thread::panicking());
+    }
+}
+
 /// Threads that take two locks in turn, and only look, do not wake each other for ever.
 #[test]
 fn pollers_that_only_look_come_to_an_end() {
@@ -518,4 +580,86 @@ fn memory_that_cannot_be_kept_is_an_assumption() {
         }
     });
     assert!(report.assumptions.find(Assumed::ReusedMemory).is_some());
+}
+
+/// A scan of three mutexes beside a thread that waits twice, until a time-out, with the first of them. A scout that comes to a mutex which the other
+/// thread holds has not left its loop: the loop was allowed more and more iterations, until executions had too many steps.
+#[test]
+fn a_scan_comes_to_a_lock_that_is_held() {
+    for steps in [500, 100_000] {
+        let checker = Checker::new().explorer("optimal").spurious_wakeups(0);
+        let report = checker.max_steps(steps).check(|| {
+            let numbers = [0, 0, 0].map(|number| Mutex::new(Box::new(number)));
+            let shared = Arc::new((numbers, Condvar::new()));
+            let scan = {
+                let shared = shared.clone();
+                thread::spawn(move || {
+                    let [x, y, z] = &shared.0;
+                    let mut turn = 0;
+                    loop {
+                        let found = match turn {
+                            0 => **x.lock().unwrap(),
+                            1 => **y.lock().unwrap(),
+                            _ => **z.lock().unwrap(),
+                        };
+                        if found == 2 {
+                            break;
+                        }
+                        turn = (turn + 1) % 3;
+                        spin_loop();
+                    }
+                })
+            };
+            let wait = thread::spawn(move || {
+                let (numbers, never) = &*shared;
+                let mut held = numbers[0].lock().unwrap();
+                let mut waits = 0;
+                while waits < 2 {
+                    assert_eq!(**held, 0);
+                    waits += 1;
+                    let second = std::time::Duration::from_secs(1);
+                    held = never.wait_timeout(held, second).unwrap().0;
+                }
+                **numbers[2].lock().unwrap() = 2;
+            });
+            scan.join().unwrap();
+            wait.join().unwrap();
+        });
+        assert!(report.exhausted, "{steps}: {report:?}");
+    }
+}
+
+/// Two threads that wait for each other until a time-out. An execution in which one of them does not time out, and nobody wakes it, is infeasible; the other
+/// one went round a thousand times before that was noticed, and each time was another execution.
+#[test]
+fn two_threads_wait_for_each_other_until_a_time_out() {
+    let report = Checker::new().explorer("optimal").check(|| {
+        let [f, g] = numbers();
+        let moment = std::time::Duration::from_millis(1);
+        let other = {
+            let (f, g) = (f.clone(), g.clone());
+            thread::spawn(move || {
+                let mut waits = 0;
+                while f.load(SeqCst) == 0 {
+                    thread::park_timeout(moment);
+                    waits += 1;
+                    if waits == 2 {
+                        g.store(2, SeqCst);
+                        return;
+                    }
+                }
+                g.store(1, SeqCst);
+            })
+        };
+        let mut is_first = true;
+        while g.load(SeqCst) == 0 {
+            if std::mem::take(&mut is_first) {
+                f.store(1, SeqCst);
+            }
+            thread::park_timeout(moment);
+        }
+        other.join().unwrap();
+    });
+    assert!(report.exhausted, "{report:?}");
+    assert!(report.executions < 100, "{report:?}");
 }

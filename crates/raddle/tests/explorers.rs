@@ -174,6 +174,33 @@ fn reports_are_written() {
     fits(&report);
 }
 
+/// Two executions terminate, and one each fails, waits for itself, and is cut.
+#[test]
+fn every_execution_has_one_end_in_a_report() {
+    let path = std::env::temp_dir().join(format!("raddle-ends-{}.json", std::process::id()));
+    let checker = Checker::new().keep_going(true).report_file(&path);
+    let failed = checker.run(|| match raddle::choose(0..5) {
+        0 | 1 => {}
+        2 => panic!("wrong"),
+        3 => {
+            let lock = raddle::sync::Mutex::new(());
+            let _held = lock.lock();
+            let _again = lock.lock();
+        }
+        _ => raddle::assume(false),
+    });
+    let failed = failed.unwrap_err();
+    let report = std::fs::read_to_string(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    let ends = ["terminated", "failed", "deadlocked", "cut"];
+    let counts = ends.map(|end| report["statistics"][end].as_u64().unwrap());
+    assert_eq!(counts, [2, 1, 1, 1]);
+    assert_eq!(report["exploration"]["executions"], 5);
+    assert_eq!((failed.executions, failed.found.executions), (5, 2));
+    assert_eq!(failed.schedule, failed.found.different[0].schedule);
+}
+
 /// What is written is what `docs/report.schema.json` says.
 #[track_caller]
 fn fits(report: &str) {

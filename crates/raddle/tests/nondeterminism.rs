@@ -184,6 +184,20 @@ fn the_message_says_what_was_expected_and_what_was_found() {
     assert!(message.contains("nondeterminism.rs:"), "{message}");
 }
 
+/// An update does not say what it found.
+#[test]
+fn the_message_tells_two_results_apart() {
+    let failed = Checker::new().run(|| {
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        let next = u32::try_from(NEXT.fetch_add(1, SeqCst)).unwrap();
+        AtomicU32::new(next).fetch_add(1, SeqCst);
+    });
+    let message = failed.unwrap_err().failure.message;
+    let parts = message.split_once(", now ").expect("two steps are told");
+    assert!(parts.0.ends_with("(with the result 0)"), "{message}");
+    assert!(parts.1.ends_with("(with the result 1)"), "{message}");
+}
+
 /// What is an address may be another one each time, also with tags in it.
 #[test]
 fn addresses_may_differ() {

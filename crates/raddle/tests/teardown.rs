@@ -11,7 +11,7 @@ use common::Random;
 use raddle::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
 use raddle::sync::{Arc, Condvar, Mutex, mpsc};
 use raddle::{Assumed, Backend, Checker, FailureKind, Options, Program, thread};
-use raddle_schedule::{Execution, Move, Status, Step, ThreadId};
+use raddle_schedule::{Execution, Move, Observed, Readiness, ThreadId};
 
 const EXPLORERS: [&str; 8] = [
     "optimal",
@@ -105,9 +105,9 @@ fn give_up_everywhere(alive: &Alive, options: &Options, body: fn(&Alive)) {
         for steps in 0..60 {
             program.restart();
             assert_eq!(alive.now(), 0, "left after {steps} steps");
-            let mut step = Step::default();
+            let mut step = Observed::default();
             for _ in 0..steps {
-                let can_move = |id: &&ThreadId| program.status(**id) == Status::Enabled;
+                let can_move = |id: &&ThreadId| program.readiness(**id) == Readiness::Enabled;
                 let mut threads = program.threads().iter();
                 let next = if first == 0 {
                     threads.find(can_move)
@@ -252,7 +252,7 @@ fn what_comes_to_no_end_is_left_behind() {
     };
     for count in 0..3 {
         program.restart();
-        program.step(main, &mut Step::default()).unwrap();
+        program.step(main, &mut Observed::default()).unwrap();
         assert_eq!(alive.now(), count + 1);
     }
     drop(program);

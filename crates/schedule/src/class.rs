@@ -9,7 +9,7 @@
 //! The hashes have 128 bits: among 10^12 different classes, two of the same hash occur with a probability of
 //! 10^-15.
 
-use crate::execution::{Move, Step, ThreadId};
+use crate::execution::{Move, Observed, ThreadId};
 use crate::trace::{Cut, Trace};
 
 /// The hash of a set of events.
@@ -61,7 +61,7 @@ pub fn event_hash(trace: &Trace, event: usize) -> ClassHash {
 
 /// The hash that the next step of a thread has, if it is made after the events of a cut and touches this.
 #[must_use]
-pub fn next_event_hash(trace: &Trace, cut: &Cut, next: Move, step: &Step) -> ClassHash {
+pub fn next_event_hash(trace: &Trace, cut: &Cut, next: Move, step: &Observed) -> ClassHash {
     let mut after = 0;
     for access in &step.accesses {
         for earlier in trace.conflicting_at(access.location, access.mode, cut) {

@@ -15,7 +15,7 @@
 //! - **Commuting.** Two steps whose accesses do not [conflict](Mode::conflicts_with) give the
 //!   same result in both orders, and neither enables or disables the other.
 //! - **Stable names.** A thread has the same [`ThreadId`] in all executions in which its parent
-//!   starts it as its n-th child. A [`Location`] means something within one execution only, but
+//!   starts it as its n-th child. A [`LocationId`] means something within one execution only, but
 //!   is the same in two executions that begin with the same moves, for everything that a step
 //!   made by then, or the next step of some thread after them, touches.
 
@@ -36,11 +36,11 @@ impl ThreadId {
     }
 }
 
-/// Something that threads share, numbered from 0 in each execution.
+/// A location: something that threads share, numbered from 0 in each execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Location(pub u32);
+pub struct LocationId(pub u32);
 
-impl Location {
+impl LocationId {
     /// The number as an index.
     #[must_use]
     pub fn index(self) -> usize {
@@ -84,9 +84,9 @@ impl Mode {
 /// do there: the value of an atomic, whether a lock is held and by how many readers, how many
 /// messages a channel holds. For a [`Mode::Read`] both are the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Access {
+pub struct ValuedAccess {
     /// What is touched.
-    pub location: Location,
+    pub location: LocationId,
     /// How.
     pub mode: Mode,
     /// The value found.
@@ -97,7 +97,7 @@ pub struct Access {
 
 /// What a thread can do next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
+pub enum Readiness {
     /// Its next step can be made.
     Enabled,
     /// Its next step has to wait for other threads.
@@ -106,12 +106,12 @@ pub enum Status {
     Ended,
 }
 
-/// What a step did, or would do.
+/// What an explorer sees of a step that was made, or that would be.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Step {
+pub struct Observed {
     /// What it touches: each location at most once. Which one is the first was decided when the thread came to the step, and
     /// does not depend on what others do before it is made.
-    pub accesses: Vec<Access>,
+    pub accesses: Vec<ValuedAccess>,
     /// The threads whose next step comes after this one although no location says so: those
     /// that it starts, and those that it wakes.
     pub wakes: Vec<ThreadId>,
@@ -122,7 +122,7 @@ pub struct Step {
     pub last_resort: bool,
 }
 
-impl Clone for Step {
+impl Clone for Observed {
     fn clone(&self) -> Self {
         let mut step = Self::default();
         step.clone_from(self);
@@ -138,7 +138,7 @@ impl Clone for Step {
     }
 }
 
-impl Step {
+impl Observed {
     /// Makes it the step that touches nothing, keeping its memory.
     pub fn clear(&mut self) {
         self.accesses.clear();
@@ -163,7 +163,7 @@ pub trait Execution {
     }
 
     /// What a thread of this execution can do next.
-    fn status(&self, thread: ThreadId) -> Status;
+    fn readiness(&self, thread: ThreadId) -> Readiness;
 
     /// How many alternatives the next step of an enabled thread has; at least 1.
     fn alternatives(&self, thread: ThreadId) -> u32;
@@ -176,7 +176,7 @@ pub trait Execution {
     ///
     /// If the program did something else than in an earlier execution with the same moves, which it only
     /// finds if it remembers them.
-    fn step(&mut self, next: Move, step: &mut Step) -> Result<(), Diverged>;
+    fn step(&mut self, next: Move, step: &mut Observed) -> Result<(), Diverged>;
 
     /// Begins a new execution and makes the moves of a trace, which are those that the execution before began with. The trace
     /// gets the values that are found: what is an address differs from run to run.
@@ -184,7 +184,7 @@ pub trait Execution {
     /// # Errors
     ///
     /// As for [`step`](Self::step).
-    fn replay(&mut self, trace: &mut Trace, step: &mut Step) -> Result<(), Diverged> {
+    fn replay(&mut self, trace: &mut Trace, step: &mut Observed) -> Result<(), Diverged> {
         self.restart();
         for event in 0..trace.len() {
             self.step(trace.events()[event].step, step)?;
@@ -203,7 +203,7 @@ pub trait Execution {
         cut: &Cut,
         thread: ThreadId,
         number: u32,
-        step: &mut Step,
+        step: &mut Observed,
     ) -> bool;
 }
 

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use raddle_outcome::{Coverage, Kind, LeftOut};
 
-use crate::execution::{Diverged, Execution, Status, ThreadId};
+use crate::execution::{Diverged, Execution, Readiness, ThreadId};
 use crate::trace::Trace;
 
 /// A way to explore the schedules of a program.
@@ -95,7 +95,7 @@ pub(crate) fn default_thread<X: Execution>(
     execution: &X,
     last: Option<ThreadId>,
 ) -> Option<ThreadId> {
-    let can_move = |thread: &ThreadId| execution.status(*thread) == Status::Enabled;
+    let can_move = |thread: &ThreadId| execution.readiness(*thread) == Readiness::Enabled;
     last.filter(can_move)
         .or_else(|| execution.threads().iter().copied().find(can_move))
 }

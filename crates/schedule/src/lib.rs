@@ -11,7 +11,9 @@ pub mod trace;
 
 pub use class::{ClassHash, class_of};
 pub use clock::Clock;
-pub use execution::{Access, Diverged, Execution, Location, Mode, Move, Status, Step, ThreadId};
+pub use execution::{
+    Diverged, Execution, LocationId, Mode, Move, Observed, Readiness, ThreadId, ValuedAccess,
+};
 pub use explorer::{Explorer, Omission, Visitor};
 pub use raddle_outcome::{Coverage, Extent, LeftOut};
 pub use trace::{Cut, Event, Trace};

@@ -16,7 +16,9 @@
 //! assert_eq!(executions, 4);
 //! ```
 
-use crate::execution::{Access, Diverged, Execution, Location, Mode, Move, Status, Step, ThreadId};
+use crate::execution::{
+    Diverged, Execution, LocationId, Mode, Move, Observed, Readiness, ThreadId, ValuedAccess,
+};
 use crate::trace::{Cut, Trace};
 
 /// One operation. Variables are numbers; each is used in one way: as data, as a mutex,
@@ -150,7 +152,7 @@ struct Numbering {
 }
 
 impl Numbering {
-    fn add(&mut self, at: Location) {
+    fn add(&mut self, at: LocationId) {
         let number = &mut self.numbers[at.index()];
         if number.is_none() {
             *number = Some(self.used);
@@ -205,7 +207,7 @@ impl Toy {
     pub fn is_stuck(&self) -> bool {
         self.ids
             .iter()
-            .any(|&thread| self.status(thread) != Status::Ended)
+            .any(|&thread| self.readiness(thread) != Readiness::Ended)
     }
 
     /// The last value that the thread got.
@@ -214,8 +216,8 @@ impl Toy {
     }
 
     /// The location of a thread's end.
-    fn end_of(&self, thread: usize) -> Location {
-        Location(self.variables + u32::try_from(thread).unwrap_or(u32::MAX))
+    fn end_of(&self, thread: usize) -> LocationId {
+        LocationId(self.variables + u32::try_from(thread).unwrap_or(u32::MAX))
     }
 
     fn pending(&self, thread: usize) -> Pending {
@@ -244,23 +246,23 @@ impl Toy {
         &self,
         thread: usize,
         pending: Pending,
-        value: impl Fn(Location) -> u64,
-        step: &mut Step,
+        value: impl Fn(LocationId) -> u64,
+        step: &mut Observed,
     ) -> bool {
         let pending = match pending {
             Pending::Retake(mutex) => Pending::Op(Op::Lock(mutex)),
             pending => pending,
         };
         step.clear();
-        let mut touch = |location: Location, mode: Mode, after: u64| {
-            step.accesses.push(Access {
+        let mut touch = |location: LocationId, mode: Mode, after: u64| {
+            step.accesses.push(ValuedAccess {
                 location,
                 mode,
                 before: value(location),
                 after,
             });
         };
-        let at = |x: u32| (Location(x), value(Location(x)));
+        let at = |x: u32| (LocationId(x), value(LocationId(x)));
         match pending {
             Pending::Asleep | Pending::Over | Pending::Retake(_) => return false,
             Pending::End => touch(self.end_of(thread), Mode::Write, 1),
@@ -270,14 +272,14 @@ impl Toy {
                     touch(x, Mode::Write, 1);
                     return held == 0;
                 }
-                Op::Read(x) => touch(Location(x), Mode::Read, at(x).1),
-                Op::Write(x, new) => touch(Location(x), Mode::Write, new),
-                Op::Add(x, more) => touch(Location(x), Mode::Write, at(x).1 + more),
+                Op::Read(x) => touch(LocationId(x), Mode::Read, at(x).1),
+                Op::Write(x, new) => touch(LocationId(x), Mode::Write, new),
+                Op::Add(x, more) => touch(LocationId(x), Mode::Write, at(x).1 + more),
                 Op::Cas(x, old, new) => {
                     if at(x).1 == old {
-                        touch(Location(x), Mode::Write, new);
+                        touch(LocationId(x), Mode::Write, new);
                     } else {
-                        touch(Location(x), Mode::Read, at(x).1);
+                        touch(LocationId(x), Mode::Read, at(x).1);
                     }
                 }
                 Op::Await(x, wanted) => {
@@ -301,7 +303,7 @@ impl Toy {
                     touch(x, Mode::Write, found.saturating_sub(1));
                     return found > 0;
                 }
-                Op::Unlock(x) | Op::WriteUnlock(x) => touch(Location(x), Mode::Write, 0),
+                Op::Unlock(x) | Op::WriteUnlock(x) => touch(LocationId(x), Mode::Write, 0),
                 Op::TryLock(x) | Op::TryWriteLock(x) => {
                     let (x, held) = at(x);
                     let taken = if matches!(op, Op::TryLock(_)) {
@@ -328,15 +330,15 @@ impl Toy {
                         touch(x, Mode::Read, held);
                     }
                 }
-                Op::ReadUnlock(x) => touch(Location(x), Mode::Shared, at(x).1.wrapping_sub(1)),
+                Op::ReadUnlock(x) => touch(LocationId(x), Mode::Shared, at(x).1.wrapping_sub(1)),
                 Op::WriteLock(x) => {
                     let (x, held) = at(x);
                     touch(x, Mode::Write, WRITER);
                     return held == 0;
                 }
                 Op::Wait(condition, mutex) => {
-                    touch(Location(mutex), Mode::Write, 0);
-                    touch(Location(condition), Mode::Write, at(condition).1 + 1);
+                    touch(LocationId(mutex), Mode::Write, 0);
+                    touch(LocationId(condition), Mode::Write, at(condition).1 + 1);
                 }
                 Op::NotifyOne(x) | Op::NotifyAll(x) => {
                     let (x, waiting) = at(x);
@@ -386,19 +388,19 @@ impl Toy {
         };
         end.into_iter().for_each(|at| numbering.add(at));
         if let Some(op) = self.program[thread].get(self.threads[thread].pc) {
-            op.variables().for_each(|x| numbering.add(Location(x)));
+            op.variables().for_each(|x| numbering.add(LocationId(x)));
         }
     }
 
     /// The number of a location in this execution.
-    fn numbered(&self, at: Location) -> Location {
+    fn numbered(&self, at: LocationId) -> LocationId {
         match &self.numbering {
             None => at,
-            Some(numbering) => Location(numbering.numbers[at.index()].unwrap_or(u32::MAX)),
+            Some(numbering) => LocationId(numbering.numbers[at.index()].unwrap_or(u32::MAX)),
         }
     }
 
-    fn number_accesses(&self, step: &mut Step) {
+    fn number_accesses(&self, step: &mut Observed) {
         for access in &mut step.accesses {
             access.location = self.numbered(access.location);
         }
@@ -441,22 +443,22 @@ impl Execution for Toy {
             .map_or(usize::MAX, |numbering| numbering.used as usize)
     }
 
-    fn status(&self, thread: ThreadId) -> Status {
+    fn readiness(&self, thread: ThreadId) -> Readiness {
         let pending = self.pending(thread.index());
         if pending == Pending::Over {
-            return Status::Ended;
+            return Readiness::Ended;
         }
-        let value = |x: Location| self.values[x.index()];
-        if self.effect(thread.index(), pending, value, &mut Step::default()) {
-            Status::Enabled
+        let value = |x: LocationId| self.values[x.index()];
+        if self.effect(thread.index(), pending, value, &mut Observed::default()) {
+            Readiness::Enabled
         } else {
-            Status::Blocked
+            Readiness::Blocked
         }
     }
 
     fn alternatives(&self, thread: ThreadId) -> u32 {
-        let mut step = Step::default();
-        let value = |x: Location| self.values[x.index()];
+        let mut step = Observed::default();
+        let value = |x: LocationId| self.values[x.index()];
         self.effect(
             thread.index(),
             self.pending(thread.index()),
@@ -466,10 +468,10 @@ impl Execution for Toy {
         step.alternatives
     }
 
-    fn step(&mut self, next: Move, step: &mut Step) -> Result<(), Diverged> {
+    fn step(&mut self, next: Move, step: &mut Observed) -> Result<(), Diverged> {
         let thread = next.thread.index();
         let pending = self.pending(thread);
-        let value = |x: Location| self.values[x.index()];
+        let value = |x: LocationId| self.values[x.index()];
         let enabled = self.effect(thread, pending, value, step);
         assert!(enabled, "{next:?} is not enabled");
         for access in &step.accesses {
@@ -529,14 +531,14 @@ impl Execution for Toy {
         cut: &Cut,
         thread: ThreadId,
         number: u32,
-        step: &mut Step,
+        step: &mut Observed,
     ) -> bool {
         let index = thread.index();
         let pending = match self.threads[index].steps.get(number as usize) {
             Some(pending) => *pending,
             None => self.pending(index),
         };
-        let value = |x: Location| {
+        let value = |x: LocationId| {
             let after = trace.value_at(self.numbered(x), cut);
             after.unwrap_or(self.values[x.index()])
         };

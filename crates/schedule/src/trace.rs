@@ -12,7 +12,7 @@
 //! Everything here is a stack: an event that is pushed can be popped again, and the trace is what
 //! it was. Nothing is allocated in the steady state.
 
-use crate::execution::{Access, Location, Mode, Move, Step, ThreadId};
+use crate::execution::{LocationId, Mode, Move, Observed, ThreadId, ValuedAccess};
 
 const NONE: u32 = u32::MAX;
 
@@ -48,7 +48,7 @@ impl Event {
 /// An access of an event, and where it stands among those to its location.
 #[derive(Clone, Copy, Debug)]
 struct Touch {
-    access: Access,
+    access: ValuedAccess,
     event: u32,
     block: u32,
     /// The access before it in its block.
@@ -233,7 +233,7 @@ impl Trace {
     }
 
     /// What an event touched.
-    pub fn accesses(&self, event: usize) -> impl Iterator<Item = &Access> {
+    pub fn accesses(&self, event: usize) -> impl Iterator<Item = &ValuedAccess> {
         self.touches_of(event).iter().map(|touch| &touch.access)
     }
 
@@ -292,7 +292,7 @@ impl Trace {
     }
 
     /// Adds the step that was just made.
-    pub fn push(&mut self, next: Move, step: &Step) {
+    pub fn push(&mut self, next: Move, step: &Observed) {
         let index = small(self.events.len());
         let highest = step
             .wakes
@@ -339,7 +339,7 @@ impl Trace {
     }
 
     /// Takes the values that an event has found and left when it was made again.
-    pub fn refresh(&mut self, event: usize, accesses: &[Access]) {
+    pub fn refresh(&mut self, event: usize, accesses: &[ValuedAccess]) {
         let first = self.events[event].first_access as usize;
         for (touch, access) in self.touches[first..].iter_mut().zip(accesses) {
             touch.access.before = access.before;
@@ -383,7 +383,7 @@ impl Trace {
 
     /// The value of a location after the events of a cut, if the location was ever touched.
     #[must_use]
-    pub fn value_at(&self, location: Location, cut: &Cut) -> Option<u64> {
+    pub fn value_at(&self, location: LocationId, cut: &Cut) -> Option<u64> {
         let mut block = *self.locations.get(location.index())?;
         let mut oldest = None;
         while block != NONE {
@@ -414,7 +414,7 @@ impl Trace {
     /// events of the cut: those of the last block there that conflicts with it.
     pub(crate) fn conflicting_at<'a>(
         &'a self,
-        location: Location,
+        location: LocationId,
         mode: Mode,
         cut: &'a Cut,
     ) -> impl Iterator<Item = usize> + 'a {
@@ -433,7 +433,7 @@ impl Trace {
 
     /// The blocks at a location that an access which is made now would come after, the last first: those
     /// from the last conflicting one on.
-    pub(crate) fn blocks_before_next(&self, location: Location, mode: Mode) -> Blocks {
+    pub(crate) fn blocks_before_next(&self, location: LocationId, mode: Mode) -> Blocks {
         let mut block = self.current_block(location);
         if block != NONE && !self.blocks[block as usize].mode.conflicts_with(mode) {
             block = self.blocks[block as usize].previous;
@@ -442,7 +442,7 @@ impl Trace {
     }
 
     /// All blocks at a location, the last first.
-    pub(crate) fn blocks_at(&self, location: Location) -> Blocks {
+    pub(crate) fn blocks_at(&self, location: LocationId) -> Blocks {
         Blocks {
             block: self.current_block(location),
         }
@@ -471,7 +471,7 @@ impl Trace {
         &self.touches[self.events[event].first_access as usize..end]
     }
 
-    fn current_block(&self, location: Location) -> u32 {
+    fn current_block(&self, location: LocationId) -> u32 {
         self.locations
             .get(location.index())
             .copied()
@@ -529,7 +529,7 @@ impl Trace {
         }
     }
 
-    fn touch(&mut self, event: u32, access: Access) {
+    fn touch(&mut self, event: u32, access: ValuedAccess) {
         let location = access.location.index();
         if self.locations.len() <= location {
             self.locations.resize(location + 1, NONE);

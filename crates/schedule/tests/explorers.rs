@@ -413,6 +413,24 @@ fn a_schedule_is_replayed() {
         diverged.unwrap_err().expected,
         "thread 7 makes step 2 of the schedule"
     );
+    let other_choice = Move {
+        choice: 5,
+        ..reader_first
+    };
+    let mut replay = Replay {
+        schedule: vec![other_choice],
+    };
+    let diverged = replay.explore(&mut Toy::new(threads), &mut |_: &mut Toy, _: &Trace| {
+        ControlFlow::Continue(())
+    });
+    let diverged = diverged.unwrap_err();
+    assert_eq!(
+        (diverged.expected.as_str(), diverged.found.as_str()),
+        (
+            "thread 1 takes alternative 5 at step 1 of the schedule",
+            "there are none"
+        )
+    );
 }
 
 /// Programs that naive search is too slow for: two algorithms that have nothing in common but the

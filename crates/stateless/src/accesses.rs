@@ -1,10 +1,10 @@
 //! Footprints as accesses.
 
-use raddle_explore::{AccessKind, SyncOp};
-use raddle_schedule::{Access, Location, Mode};
+use raddle_explore::{Access, AccessKind, SyncOp};
+use raddle_schedule::{LocationId, Mode, ValuedAccess};
 
 /// How an access of a system is made.
-pub(super) fn access_of(access: &raddle_explore::Access, location: Location) -> Access {
+pub(super) fn access_of(access: &Access, location: LocationId) -> ValuedAccess {
     let (mode, before, after) = match access.kind {
         _ if !access.writes => (Mode::Read, 0, 0),
         // Readers come and go in any order. Whether one comes or goes is told by the sign.
@@ -12,7 +12,7 @@ pub(super) fn access_of(access: &raddle_explore::Access, location: Location) -> 
         AccessKind::Sync(SyncOp::ReleaseShared) => (Mode::Shared, 1, 0),
         _ => (Mode::Write, 0, 0),
     };
-    Access {
+    ValuedAccess {
         location,
         mode,
         before,
@@ -22,7 +22,7 @@ pub(super) fn access_of(access: &raddle_explore::Access, location: Location) -> 
 
 /// Adds an access to those of a step, so that each location is there once, in a way that conflicts with all
 /// that one of them conflicts with.
-pub(super) fn add(accesses: &mut Vec<Access>, new: Access) {
+pub(super) fn add(accesses: &mut Vec<ValuedAccess>, new: ValuedAccess) {
     let same = accesses
         .iter_mut()
         .find(|access| access.location == new.location);
@@ -30,7 +30,7 @@ pub(super) fn add(accesses: &mut Vec<Access>, new: Access) {
         None => accesses.push(new),
         Some(old) if *old == new => {}
         Some(old) => {
-            *old = Access {
+            *old = ValuedAccess {
                 mode: Mode::Write,
                 before: 0,
                 after: 0,
@@ -41,7 +41,7 @@ pub(super) fn add(accesses: &mut Vec<Access>, new: Access) {
 }
 
 /// Whether the order of two steps that touch this matters.
-pub(super) fn conflict(one: &[Access], other: &[Access]) -> bool {
+pub(super) fn conflict(one: &[ValuedAccess], other: &[ValuedAccess]) -> bool {
     one.iter().any(|mine| {
         other
             .iter()
@@ -55,8 +55,8 @@ mod tests {
 
     #[test]
     fn what_is_touched_twice_conflicts_with_everything_that_either_touch_does() {
-        let touch = |mode, before, after| Access {
-            location: Location(3),
+        let touch = |mode, before, after| ValuedAccess {
+            location: LocationId(3),
             mode,
             before,
             after,

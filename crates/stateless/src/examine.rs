@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use raddle_explore::{Place, Property, PropertySet, System, Violation};
-use raddle_outcome::Explored;
+use raddle_outcome::{Executions, Outcome};
 use raddle_schedule::Explorer;
 
 use super::findings::{Findings, lock};
@@ -46,34 +46,11 @@ impl Default for Settings {
     }
 }
 
-/// What an exploration found out.
-#[derive(Clone, Debug)]
-pub struct Examination {
-    /// How much was explored, and what was left out.
-    pub explored: Explored<Place>,
-    /// The distinct violations, in the order in which they were met. Who meets which first differs from time to time if
-    /// there are several workers.
-    pub violations: Vec<Violation>,
-    /// How many executions were run to their end.
-    pub executions: u64,
-    /// How many classes they are of.
-    pub classes: u64,
-    /// How many steps were made. Those with which an execution begins like the one before of the same worker
-    /// count once.
-    pub steps: u64,
-    /// The steps of the longest execution.
-    pub longest: usize,
-    /// Executions in which all threads have ended.
-    pub terminated: u64,
-    /// Executions that an assumption has cut.
-    pub cut: u64,
-    /// Executions that end in a deadlock.
-    pub deadlocked: u64,
-    /// Executions in which a thread has failed.
-    pub failed: u64,
-    /// How many executions there were when all within a bound had been run, by the bound.
-    pub within_bounds: Vec<u64>,
-}
+/// What an exploration of these properties found out.
+///
+/// The violations are distinct, and in the order in which they were met. Who meets which first differs from time to time
+/// if there are several workers.
+pub type Examination = Outcome<PropertySet, Place, Violation, Executions>;
 
 /// How an exploration is coming along.
 #[derive(Clone, Copy, Debug, Default)]
@@ -83,7 +60,7 @@ pub struct Progress {
     /// How many classes they are of.
     pub classes: u64,
     /// The steps of the longest one.
-    pub longest: usize,
+    pub longest: u64,
     /// The greatest bound on preemptions within which all was run, and others were left.
     pub bound: Option<u32>,
     /// Which part of what is known to be run was run, if that is known: mostly too much, since more may be found.

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use hashbrown::HashSet;
 use raddle_explore::{
-    BlockedThread, Cause, End, Fault, FaultKind, Place, Position, Property, System, Violation,
+    BlockedThread, Cause, End, Fault, Place, Position, Property, System, Violation,
 };
-use raddle_outcome::{Assumption, Coverage, Explored, Kind};
+use raddle_outcome::{Assumption, Coverage, Executions, Explored, Kind};
 use raddle_schedule::ClassHash;
 use rapidhash::fast::RandomState;
 
@@ -63,17 +63,16 @@ impl<'a, S: System> Findings<'a, S> {
             classes: HashSet::default(),
             part_done: None,
             examination: Examination {
+                asked: settings.properties,
                 explored: Explored::default(),
                 violations: Vec::new(),
-                executions: 0,
-                classes: 0,
-                steps: 0,
-                longest: 0,
-                terminated: 0,
-                cut: 0,
-                deadlocked: 0,
-                failed: 0,
-                within_bounds: Vec::new(),
+                statistics: Executions {
+                    classes: Some(0),
+                    steps: Some(0),
+                    longest: Some(0),
+                    ..Executions::default()
+                },
+                noticed: (),
             },
         }
     }
@@ -81,19 +80,23 @@ impl<'a, S: System> Findings<'a, S> {
     /// What came of it, the explorer having covered that much.
     pub(super) fn into_examination(self, coverage: Coverage) -> Examination {
         let mut examination = self.examination;
-        if examination.cut > 0 {
-            let executions = match examination.cut {
+        let Examination {
+            explored,
+            statistics,
+            ..
+        } = &mut examination;
+        if statistics.ends.cut > 0 {
+            let executions = match statistics.ends.cut {
                 1 => "1 execution".into(),
                 cut => format!("{cut} executions"),
             };
             let cut = Assumption::from(Kind::Assume);
-            examination.explored.assume(cut.because(executions));
+            explored.assume(cut.because(executions));
         }
-        if examination.cut > 0 && examination.cut == examination.executions {
-            examination.explored.assume(Kind::Vacuous);
-        }
-        examination.explored.covered(coverage);
-        examination.classes = self.classes.len() as u64;
+        explored.ended(&statistics.ends);
+        explored.covered(coverage);
+        statistics.classes = Some(self.classes.len() as u64);
+        statistics.elapsed = self.started.elapsed();
         examination
     }
 
@@ -105,7 +108,7 @@ impl<'a, S: System> Findings<'a, S> {
 
     pub(super) fn are_as_many_as_allowed(&self) -> bool {
         let most = self.settings.max_executions;
-        most.is_some_and(|most| self.examination.executions >= most)
+        most.is_some_and(|most| self.examination.statistics.executions >= most)
     }
 
     /// Tells how it is coming along, if that is due. Returns why to give up, if there is a reason.
@@ -113,9 +116,9 @@ impl<'a, S: System> Findings<'a, S> {
         if now - self.last_report >= BETWEEN_REPORTS {
             self.last_report = now;
             (self.on_progress)(&Progress {
-                executions: self.examination.executions,
+                executions: self.examination.statistics.executions,
                 classes: self.classes.len() as u64,
-                longest: self.examination.longest,
+                longest: self.examination.statistics.longest.unwrap_or(0),
                 bound: self.examination.explored.bound(),
                 part_done: self.part_done,
                 elapsed: now - self.started,
@@ -144,8 +147,8 @@ impl<'a, S: System> Findings<'a, S> {
 
     /// All executions within a bound were run, but for those that were left out.
     pub(super) fn bound_reached(&mut self, bound: u32) {
-        let executions = self.examination.executions;
-        self.examination.within_bounds.push(executions);
+        let statistics = &mut self.examination.statistics;
+        statistics.within_bounds.push(statistics.executions);
         self.examination.explored.bound_reached(bound);
     }
 
@@ -156,8 +159,9 @@ impl<'a, S: System> Findings<'a, S> {
 
     /// Takes note of an execution that has ended.
     pub(super) fn add(&mut self, execution: &mut Stepwise<S>, length: usize, class: ClassHash) {
-        self.examination.executions += 1;
-        self.examination.longest = self.examination.longest.max(length);
+        let statistics = &mut self.examination.statistics;
+        statistics.executions += 1;
+        statistics.longest = statistics.longest.max(Some(length as u64));
         self.classes.insert(class);
         self.look_at_steps(execution, length);
         self.look_at_end(execution, length);
@@ -165,7 +169,9 @@ impl<'a, S: System> Findings<'a, S> {
 
     /// A worker is done: takes over what it has collected on the way.
     pub(super) fn absorb(&mut self, execution: &mut Stepwise<S>) {
-        self.examination.steps += execution.steps();
+        if let Some(steps) = &mut self.examination.statistics.steps {
+            *steps += execution.steps();
+        }
         if let Some((kind, place)) = execution.stop().get() {
             let detail = None;
             self.assume(Assumption {
@@ -233,14 +239,14 @@ impl<'a, S: System> Findings<'a, S> {
 
     /// What tells a failure from others, if it is of a kind that was asked for.
     fn key_of(&mut self, fault: &Fault) -> Option<Key> {
-        let property = match fault.kind {
-            FaultKind::Assertion => Property::Assertion,
-            FaultKind::Runtime => Property::Runtime,
-            FaultKind::Invariant => Property::Invariant,
-            FaultKind::Discipline => Property::Discipline,
-            FaultKind::Capacity(what) => {
+        let property = match fault.kind.property() {
+            Ok(property) => property,
+            Err(limit) => {
                 // It does not end the exploration, but what that claims.
-                self.assume(Kind::Capacity.at(fault.place).because(what));
+                self.assume(Assumption {
+                    place: Some(fault.place),
+                    ..limit
+                });
                 return None;
             }
         };
@@ -251,12 +257,7 @@ impl<'a, S: System> Findings<'a, S> {
     fn look_at_end(&mut self, execution: &mut Stepwise<S>, length: usize) {
         let mut blocked = Vec::new();
         let end = execution.end(&mut blocked);
-        *match end {
-            End::Terminated => &mut self.examination.terminated,
-            End::Cut => &mut self.examination.cut,
-            End::Deadlock => &mut self.examination.deadlocked,
-            End::Failed => &mut self.examination.failed,
-        } += 1;
+        end.count_in(&mut self.examination.statistics.ends);
         if end != End::Deadlock || !self.settings.properties.contains(Property::Deadlock) {
             return;
         }

@@ -19,7 +19,7 @@
 //! let found = examine(&mut system, &mut Optimal::default(), &settings);
 //!
 //! assert_eq!(found.explored.extent(), Extent::All);
-//! assert_eq!((found.executions, found.violations.len()), (2, 1));
+//! assert_eq!((found.statistics.executions, found.violations.len()), (2, 1));
 //! assert_eq!(found.violations[0].schedule.len(), 1);
 //! ```
 
@@ -39,7 +39,7 @@ use std::rc::Rc;
 
 use raddle_explore::{Action, BlockedThread, End, Fault, Place, Position, System};
 use raddle_outcome::Kind;
-use raddle_schedule::{Cut, Diverged, Execution, Move, Status, Step, ThreadId, Trace};
+use raddle_schedule::{Cut, Diverged, Execution, Move, Observed, Readiness, ThreadId, Trace};
 
 use foreseen::Foreseen;
 use names::Names;
@@ -73,7 +73,7 @@ pub struct Stepwise<S: System> {
 #[derive(Debug)]
 struct Made {
     taken: Move,
-    step: Step,
+    step: Observed,
 }
 
 impl<S: System> Stepwise<S> {
@@ -176,7 +176,7 @@ impl<S: System> Stepwise<S> {
             let Some(next) = node.known_next(position) else {
                 continue;
             };
-            if next.status == Status::Blocked {
+            if next.readiness == Readiness::Blocked {
                 let thread = position_at(position);
                 blocked.push(BlockedThread {
                     thread,
@@ -236,11 +236,11 @@ impl<S: System> Execution for Stepwise<S> {
         &self.path[self.length].threads
     }
 
-    fn status(&self, thread: ThreadId) -> Status {
+    fn readiness(&self, thread: ThreadId) -> Readiness {
         let node = &self.path[self.length];
         let position = node.position(thread);
         let next = position.and_then(|position| node.known_next(position));
-        next.map_or(Status::Ended, |next| next.status)
+        next.map_or(Readiness::Ended, |next| next.readiness)
     }
 
     fn alternatives(&self, thread: ThreadId) -> u32 {
@@ -250,7 +250,7 @@ impl<S: System> Execution for Stepwise<S> {
         next.map_or(1, |next| next.step.alternatives)
     }
 
-    fn step(&mut self, next: Move, step: &mut Step) -> Result<(), Diverged> {
+    fn step(&mut self, next: Move, step: &mut Observed) -> Result<(), Diverged> {
         let known = self.made.get(self.length);
         if known.is_none_or(|known| known.taken != next) {
             self.make(next);
@@ -267,7 +267,7 @@ impl<S: System> Execution for Stepwise<S> {
         cut: &Cut,
         thread: ThreadId,
         number: u32,
-        step: &mut Step,
+        step: &mut Observed,
     ) -> bool {
         debug_assert_eq!(cut.count(thread), number, "a thread's steps come in order");
         step.clear();
@@ -279,6 +279,6 @@ impl<S: System> Execution for Stepwise<S> {
         };
         let next = self.stepper.next(node, position);
         step.clone_from(&next.step);
-        next.status == Status::Enabled
+        next.readiness == Readiness::Enabled
     }
 }

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hashbrown::HashMap;
-use raddle_explore::System;
-use raddle_schedule::{Location, ThreadId};
+use raddle_explore::{Location, System};
+use raddle_schedule::{LocationId, ThreadId};
 use rapidhash::fast::RandomState;
 
 /// Numbers for threads and locations, the same in all executions, whoever of several workers runs them: a clone gives
@@ -25,7 +25,7 @@ pub(super) struct Names {
 #[derive(Clone, Debug, Default)]
 struct Numbers {
     children: HashMap<(ThreadId, u32), ThreadId, RandomState>,
-    locations: HashMap<Named, Location, RandomState>,
+    locations: HashMap<Named, LocationId, RandomState>,
 }
 
 /// What all workers have asked for.
@@ -39,7 +39,7 @@ struct All {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Named {
     /// There from the beginning.
-    Fixed(raddle_explore::Location),
+    Fixed(Location),
     /// Made by a thread.
     Made(ThreadId, u64),
     /// All that invariants look at, taken together.
@@ -80,8 +80,8 @@ impl Names {
         &mut self,
         system: &S,
         threads: &[ThreadId],
-        location: raddle_explore::Location,
-    ) -> Location {
+        location: Location,
+    ) -> LocationId {
         self.number(match system.maker(location) {
             Some((maker, thing)) => Named::Made(threads[maker.index()], thing),
             None => Named::Fixed(location),
@@ -89,16 +89,16 @@ impl Names {
     }
 
     /// The location that stands for all that invariants look at.
-    pub(super) fn invariants(&mut self) -> Location {
+    pub(super) fn invariants(&mut self) -> LocationId {
         self.number(Named::Invariants)
     }
 
     /// The location that stands for which threads there are.
-    pub(super) fn threads(&mut self) -> Location {
+    pub(super) fn threads(&mut self) -> LocationId {
         self.number(Named::Threads)
     }
 
-    fn number(&mut self, named: Named) -> Location {
+    fn number(&mut self, named: Named) -> LocationId {
         let all = &self.all;
         let locations = &mut self.known.locations;
         *locations
@@ -116,9 +116,9 @@ impl All {
         })
     }
 
-    fn location(&mut self, named: Named) -> Location {
+    fn location(&mut self, named: Named) -> LocationId {
         let locations = &mut self.numbers.locations;
-        let new = Location(small(locations.len()));
+        let new = LocationId(small(locations.len()));
         *locations.entry(named).or_insert(new)
     }
 }

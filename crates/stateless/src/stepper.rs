@@ -3,9 +3,9 @@
 use std::rc::Rc;
 
 use raddle_explore::{
-    AccessKind, Choice, Fault, Footprint, Position, Status as Became, SyncOp, System,
+    Access, AccessKind, Choice, Fault, Footprint, Location, Position, Status, Step, SyncOp, System,
 };
-use raddle_schedule::{Access, Mode, Status, Step, ThreadId};
+use raddle_schedule::{Mode, Observed, Readiness, ThreadId, ValuedAccess};
 
 use super::accesses::{access_of, add, conflict};
 use super::names::Names;
@@ -23,18 +23,18 @@ pub(super) struct Node<State> {
     /// The threads that have failed before their first step, by position, and how.
     pub(super) failed_starts: Rc<Vec<(Position, Fault)>>,
     /// What the invariants look at here, in order, and the first that does not hold.
-    observed: Rc<Vec<raddle_explore::Location>>,
+    observed: Rc<Vec<Location>>,
     pub(super) broken: Option<Fault>,
 }
 
 /// What a thread does next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Next {
-    pub(super) status: Status,
+    pub(super) readiness: Readiness,
     /// What it touches, whichever alternative it takes: what one of them does says nothing about the
     /// others, but explorers ask for one. Those that are blocked touch what they wait for, which
     /// decides how many alternatives there are.
-    pub(super) step: Step,
+    pub(super) step: Observed,
     /// The alternatives that are not blocked.
     choices: Vec<Choice>,
     /// Whether it is blocked, and all its alternatives are at assumptions.
@@ -61,7 +61,7 @@ pub(super) struct Stepper<S: System> {
     names: Names,
     /// Whether invariants are looked at.
     invariants: bool,
-    probe: raddle_explore::Step<S::State>,
+    probe: Step<S::State>,
 }
 
 impl<S: System> Stepper<S> {
@@ -70,7 +70,7 @@ impl<S: System> Stepper<S> {
             system,
             names,
             invariants,
-            probe: raddle_explore::Step::default(),
+            probe: Step::default(),
         }
     }
 
@@ -105,8 +105,8 @@ impl<S: System> Stepper<S> {
 
     fn find_next(&mut self, node: &Node<S::State>, position: usize) -> Next {
         let mut next = Next {
-            status: Status::Ended,
-            step: Step::default(),
+            readiness: Readiness::Ended,
+            step: Observed::default(),
             choices: Vec::new(),
             assumption: true,
             unbounded: false,
@@ -119,17 +119,17 @@ impl<S: System> Stepper<S> {
                 .step(&node.state, thread, taken, &mut self.probe);
             choice = self.probe.next_choice;
             match &self.probe.status {
-                Became::Moved | Became::Failed(_) => {
-                    next.status = Status::Enabled;
+                Status::Moved | Status::Failed(_) => {
+                    next.readiness = Readiness::Enabled;
                     next.choices.push(taken);
                 }
-                Became::Blocked { assumption } => {
+                Status::Blocked { assumption } => {
                     next.assumption &= assumption;
-                    if next.status == Status::Ended {
-                        next.status = Status::Blocked;
+                    if next.readiness == Readiness::Ended {
+                        next.readiness = Readiness::Blocked;
                     }
                 }
-                Became::Ended => {}
+                Status::Ended => {}
             }
             for access in &self.probe.footprint {
                 let location = self
@@ -138,7 +138,7 @@ impl<S: System> Stepper<S> {
                 add(&mut next.step.accesses, access_of(access, location));
                 if let Some(mode) = touches_threads(access, &self.probe.footprint) {
                     let threads = self.names.threads();
-                    let access = Access {
+                    let access = ValuedAccess {
                         location: threads,
                         mode,
                         before: 0,
@@ -156,7 +156,7 @@ impl<S: System> Stepper<S> {
             }
         }
         next.step.alternatives = u32::try_from(next.choices.len().max(1)).unwrap_or(u32::MAX);
-        next.assumption &= next.status == Status::Blocked;
+        next.assumption &= next.readiness == Readiness::Blocked;
         if self.invariants && writes {
             self.touch_invariants(writes_observed, &mut next.step.accesses);
         }
@@ -170,9 +170,9 @@ impl<S: System> Stepper<S> {
     /// them, and an execution of it shows every value that the invariants take in all of
     /// the class. What they look at may depend on what they find (`p != null ==> p.x == 1`): whether another
     /// write is one of those depends on the order too, so it reads.
-    fn touch_invariants(&mut self, observed: bool, accesses: &mut Vec<Access>) {
+    fn touch_invariants(&mut self, observed: bool, accesses: &mut Vec<ValuedAccess>) {
         let mode = if observed { Mode::Write } else { Mode::Read };
-        accesses.push(Access {
+        accesses.push(ValuedAccess {
             location: self.names.invariants(),
             mode,
             before: 0,
@@ -211,7 +211,7 @@ impl<S: System> Stepper<S> {
         }
         next.resize(count, None);
         let fault = match &self.probe.status {
-            Became::Failed(fault) => Some(fault.clone()),
+            Status::Failed(fault) => Some(fault.clone()),
             _ => None,
         };
         // Nobody else can fail that way.
@@ -273,8 +273,8 @@ impl<State> Node<State> {
 
 /// How an access touches the set of threads. Who looks at all threads touches the ends of those
 /// that there are, so what it touches depends on whether another one was started before. Starting threads commutes.
-fn touches_threads(access: &raddle_explore::Access, footprint: &Footprint) -> Option<Mode> {
-    let is_data = |access: &raddle_explore::Access| !matches!(access.kind, AccessKind::Sync(_));
+fn touches_threads(access: &Access, footprint: &Footprint) -> Option<Mode> {
+    let is_data = |access: &Access| !matches!(access.kind, AccessKind::Sync(_));
     match access.kind {
         AccessKind::Sync(SyncOp::Spawn) if access.writes => Some(Mode::Shared),
         AccessKind::Sync(SyncOp::Census) => Some(Mode::Read),

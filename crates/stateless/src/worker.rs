@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use raddle_explore::System;
 use raddle_outcome::{Assumption, Kind};
 use raddle_schedule::{
-    Clock, Cut, Diverged, Execution, Move, Omission, Status, Step, ThreadId, Trace, Visitor,
+    Clock, Cut, Diverged, Execution, Move, Observed, Omission, Readiness, ThreadId, Trace, Visitor,
     class_of,
 };
 
@@ -50,15 +50,15 @@ impl<S: System> Execution for Worker<'_, '_, S> {
         self.execution.location_count()
     }
 
-    fn status(&self, thread: ThreadId) -> Status {
-        self.execution.status(thread)
+    fn readiness(&self, thread: ThreadId) -> Readiness {
+        self.execution.readiness(thread)
     }
 
     fn alternatives(&self, thread: ThreadId) -> u32 {
         self.execution.alternatives(thread)
     }
 
-    fn step(&mut self, next: Move, step: &mut Step) -> Result<(), Diverged> {
+    fn step(&mut self, next: Move, step: &mut Observed) -> Result<(), Diverged> {
         self.execution.step(next, step)
     }
 
@@ -68,7 +68,7 @@ impl<S: System> Execution for Worker<'_, '_, S> {
         cut: &Cut,
         thread: ThreadId,
         number: u32,
-        step: &mut Step,
+        step: &mut Observed,
     ) -> bool {
         self.execution.foresee(trace, cut, thread, number, step)
     }

@@ -65,7 +65,7 @@ fn compare(machine: &Machine, problems: &mut Vec<String>) -> Option<bool> {
         &mut Algorithm2::UNBOUNDED.clone(),
         2 * MOST_EXECUTIONS,
     );
-    let classes = second.classes;
+    let classes = classes_of(&second);
     let full = Search::new()
         .collect_all()
         .run(&mut machine.clone(), &mut Full::default());
@@ -85,8 +85,8 @@ fn compare(machine: &Machine, problems: &mut Vec<String>) -> Option<bool> {
             &format!("classes of {what}"),
             format!(
                 "{} of {} {:?}",
-                run.classes,
-                run.executions,
+                classes_of(run),
+                run.statistics.executions,
                 run.explored.extent()
             ),
             format!("{classes} of {classes} {:?}", Extent::All),
@@ -111,7 +111,7 @@ fn compare(machine: &Machine, problems: &mut Vec<String>) -> Option<bool> {
         );
         expect(
             "classes of naive search",
-            naive.classes.to_string(),
+            classes_of(&naive).to_string(),
             classes.to_string(),
         );
     }
@@ -142,8 +142,8 @@ fn compare(machine: &Machine, problems: &mut Vec<String>) -> Option<bool> {
             );
             expect(
                 &format!("classes of {what} within bound {bound}"),
-                again.classes.to_string(),
-                two.classes.to_string(),
+                classes_of(&again).to_string(),
+                classes_of(&two).to_string(),
             );
             // The bound may have cut only what has a schedule within it.
             let is_less = again.explored.extent() == Extent::UpToBound(bound);
@@ -164,8 +164,8 @@ fn compare(machine: &Machine, problems: &mut Vec<String>) -> Option<bool> {
                 );
                 expect(
                     &format!("classes of {what} within bound {bound}"),
-                    format!("{} of {}", run.classes, run.executions),
-                    format!("{0} of {0}", naive.classes),
+                    format!("{} of {}", classes_of(&run), run.statistics.executions),
+                    format!("{0} of {0}", classes_of(&naive)),
                 );
             }
         }
@@ -199,20 +199,22 @@ fn explorers_agree_with_the_full_search_on_the_corpus() {
     );
 }
 
+/// The classes of the executions, which are always counted.
+fn classes_of(found: &Examination) -> u64 {
+    found.statistics.classes.expect("they are counted")
+}
+
 /// What does not depend on the number of workers.
 fn essence(found: &Examination, machine: &Machine) -> String {
     format!(
-        "{:?} {:?}, {} executions of {} classes, longest {}; {} terminated, {} cut, {} deadlocked, {} failed; {:?}; {:?}; never {:?}",
+        "{:?} {:?}, {} executions of {} classes, longest {:?}; {:?}; {:?}; {:?}; never {:?}",
         found.explored.extent(),
         found.explored.assumptions(),
-        found.executions,
-        found.classes,
-        found.longest,
-        found.terminated,
-        found.cut,
-        found.deadlocked,
-        found.failed,
-        found.within_bounds,
+        found.statistics.executions,
+        classes_of(found),
+        found.statistics.longest,
+        found.statistics.ends,
+        found.statistics.within_bounds,
         self::found(&found.violations),
         machine.unreached(),
     )

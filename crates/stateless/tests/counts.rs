@@ -26,8 +26,9 @@ fn runs_with(workers: usize, explorer: &mut impl Explorer, text: &str, classes: 
     };
     let found = examine(&mut machine, explorer, &settings);
     assert_eq!(found.explored.extent(), Extent::All);
-    assert_eq!((found.executions, found.classes), (classes, classes));
-    assert_eq!(found.terminated, classes);
+    assert_eq!(found.statistics.executions, classes);
+    assert_eq!(found.statistics.classes, Some(classes));
+    assert_eq!(found.statistics.ends.terminated, classes);
 }
 
 #[track_caller]

@@ -12,7 +12,7 @@ use crate::args::Check;
 
 /// Which reductions were used and why, in one line.
 pub(super) fn line(searched: &Searched, args: &Check, program: &Arc<Program>) -> String {
-    let first = searched.runs[0].reduction;
+    let first = searched.runs[0].asked.reduction;
     match (&searched.strategy, &searched.deadlocks) {
         (Strategy::Fixed { .. }, None) => format!("{first}, as asked for"),
         (Strategy::Fixed { .. }, Some(answer)) => {
@@ -53,7 +53,7 @@ pub(super) fn remarks(searched: &Searched, args: &Check, program: &Arc<Program>)
     match (&searched.strategy, &searched.deadlocks) {
         (Strategy::Fixed { .. }, None) => Vec::new(),
         (Strategy::Fixed { .. }, Some(DeadlockAnswer::Possible(_))) => {
-            let first = searched.runs[0].reduction;
+            let first = searched.runs[0].asked.reduction;
             let reasons = reasons(searched, args, program).unwrap_or_default();
             let mut lines = vec![format!(
                 "deadlocks are not preserved by {first}: there may be one, because"

@@ -7,17 +7,17 @@ use raddle_machine::Program;
 use raddle_report::json::{self, CheckReport};
 
 use super::searches::{Searched, answer_of};
-use super::{depth, plan, transitions, visited};
+use super::{depth, plan, visited};
 use crate::args::Check;
 
 pub(super) fn report(args: &Check, program: &Arc<Program>, searched: &Searched) -> CheckReport {
     let decisive = searched.decisive();
     CheckReport {
-        reduction: decisive.reduction.into(),
+        reduction: decisive.asked.reduction.into(),
         plan: plan::line(searched, args, program),
         search: args.search.name().into(),
         states: decisive.statistics.states,
-        transitions: transitions(args, decisive),
+        transitions: args.counting.transitions(&decisive.statistics),
         depth: depth(decisive),
         seconds: decisive.statistics.elapsed.as_secs_f64(),
         statistics: statistics(args, decisive),
@@ -35,10 +35,6 @@ fn statistics(args: &Check, outcome: &Outcome) -> json::Statistics {
     json::Statistics {
         blocked_steps: statistics.blocked_steps,
         ended_steps: statistics.ended_steps,
-        terminated: statistics.terminated,
-        cut: statistics.cut,
-        deadlocked: statistics.deadlocked,
-        failed: statistics.failed,
         peak_frontier: statistics.peak_frontier,
         search_memory_bytes: statistics.memory_bytes,
         visited_states: visited,
@@ -46,20 +42,21 @@ fn statistics(args: &Check, outcome: &Outcome) -> json::Statistics {
         forced_ends: statistics.forced_ends,
         endless: statistics.endless,
         rounds: statistics.rounds,
+        ..json::Statistics::from(statistics.ends)
     }
 }
 
 fn run(args: &Check, outcome: &Outcome) -> json::Run {
     let statistics = &outcome.statistics;
-    let properties = outcome.properties.iter().map(Property::name);
+    let properties = outcome.asked.properties.iter().map(Property::name);
     let answer = answer_of(outcome);
     json::Run {
-        reduction: outcome.reduction.into(),
+        reduction: outcome.asked.reduction.into(),
         properties: properties.map(str::to_owned).collect(),
         verdict: answer.verdict,
         reason: answer.reason,
         states: statistics.states,
-        transitions: transitions(args, outcome),
+        transitions: args.counting.transitions(statistics),
         depth: depth(outcome),
         visited_states: visited(args, outcome),
         forced_ends: statistics.forced_ends,

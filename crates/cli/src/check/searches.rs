@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use raddle_explore::lock_order::Deadlocks;
 use raddle_explore::reductions::auto::Plan;
 use raddle_explore::{
-    Outcome, Place, Property, PropertySet, Search, System, Violation, replay, run_in_turn,
+    Outcome, Place, Property, PropertySet, Search, System, Violation, not_preserved, replay,
+    run_in_turn,
 };
 use raddle_machine::narrate::Narrator;
 use raddle_machine::{Machine, Program};
@@ -49,7 +50,7 @@ pub(super) enum DeadlockAnswer {
 impl Searched {
     /// What all of them together have explored.
     fn explored(&self) -> Explored<Place> {
-        let all = self.runs.iter().map(Outcome::explored);
+        let all = self.runs.iter().map(|run| run.explored.clone());
         all.reduce(Explored::and).unwrap_or_default()
     }
 
@@ -58,8 +59,7 @@ impl Searched {
     fn sees_no_end(&self) -> bool {
         let ends = |run: &Outcome| {
             let statistics = &run.statistics;
-            let ends = statistics.terminated + statistics.deadlocked + statistics.failed;
-            ends + statistics.cut + statistics.cut_between > 0
+            statistics.ends.count() + statistics.cut_between > 0
         };
         !self.runs.iter().any(ends)
     }
@@ -90,7 +90,7 @@ fn decisive(runs: &[Outcome], stories: &[(ViolationKind, Story)]) -> usize {
 
 /// What one search says. It knows no places.
 pub(super) fn answer_of(run: &Outcome) -> Answer {
-    let explored = run.explored().map_places(|_| Spot::default());
+    let explored = run.explored.clone().map_places(|_| Spot::default());
     Answer::of(&explored, run.violations.len())
 }
 
@@ -124,7 +124,7 @@ pub(super) fn explore(
     if let Strategy::Fixed { lost, .. } = &strategy
         && !matches!(deadlocks, None | Some(DeadlockAnswer::Excluded))
     {
-        outcome.not_preserved = outcome.not_preserved.with_all(*lost);
+        not_preserved(&mut outcome.explored, *lost);
     }
     let mut runs = vec![outcome];
     if let Strategy::Auto(Plan::DeadlocksApart { deadlocks: by, .. }) = &strategy
@@ -137,7 +137,7 @@ pub(super) fn explore(
     let violations = runs.iter().flat_map(|run| &run.violations);
     let mut stories = runner.stories(violations);
     // Only a search that has seen everything knows what is never reached.
-    let complete = runs[0].cut.is_none() && (args.all || stories.is_empty());
+    let complete = runs[0].explored.cut().is_none() && (args.all || stories.is_empty());
     let mut unreached = Vec::new();
     if complete {
         if goals_wanted(&args.asked.property) {
@@ -206,8 +206,8 @@ fn loops(mut machine: Machine) -> Vec<Spot> {
 /// What a search that does not preserve deadlocks tells about them.
 fn answer(outcome: &Outcome, args: &Check) -> DeadlockAnswer {
     let violated = outcome.verdict() == Verdict::Violation && !args.all;
-    let cut = outcome.cut.as_ref().map(|limit| limit.kind);
-    match (&outcome.deadlocks, cut) {
+    let cut = outcome.explored.cut().map(|limit| limit.kind);
+    match (&outcome.noticed.deadlocks, cut) {
         _ if violated => DeadlockAnswer::NotLookedFor("there is another violation"),
         (Some(Deadlocks::Excluded), None) => DeadlockAnswer::Excluded,
         (Some(possible), None) => DeadlockAnswer::Possible(possible.clone()),

@@ -10,7 +10,7 @@ use raddle_report::table::{bytes, duration, key_values, number};
 
 use super::findings::{Details, Findings};
 use super::searches::{Searched, answer_of};
-use super::{depth, plan, transitions, visited};
+use super::{depth, plan, visited};
 use crate::args::Check;
 use crate::memory;
 
@@ -25,7 +25,7 @@ pub(super) fn details(
     if args.stats {
         for run in &searched.runs {
             if searched.runs.len() > 1 {
-                statistics += &format!("{} ({}):\n", run.reduction, about(searched, run));
+                statistics += &format!("{} ({}):\n", run.asked.reduction, about(searched, run));
             }
             statistics += &statistics_table(args, run);
             statistics += "\n";
@@ -58,13 +58,13 @@ fn remarks(findings: &Findings, searched: &Searched) -> Vec<String> {
         let steps = counted(failed, "step");
         remarks.push(format!("{steps} failed, which was not asked for"));
     }
-    if let Some(limit) = &decisive.switches_cut {
+    if let Some(limit) = &decisive.noticed.switches_cut {
         remarks.push(format!(
             "there may be a schedule with fewer context switches: {limit}"
         ));
     }
     let is_verified = findings.answer().verdict == Verdict::Verified;
-    if is_verified && searched.runs.iter().all(|run| run.may_race) {
+    if is_verified && searched.runs.iter().all(|run| run.noticed.may_race) {
         remarks
             .push("data races were not asked for, and there may be some (--property race)".into());
     }
@@ -84,10 +84,10 @@ fn numbers(args: &Check, outcome: &Outcome) -> String {
     format!(
         "{}, {}, depth {}, {} ({}, {})",
         counted(outcome.statistics.states, "state"),
-        counted(transitions(args, outcome), "transition"),
+        counted(args.counting.transitions(&outcome.statistics), "transition"),
         number(depth(outcome)),
         time(args, outcome),
-        outcome.reduction,
+        outcome.asked.reduction,
         args.search.name(),
     )
 }
@@ -120,12 +120,12 @@ fn statistics_table(args: &Check, outcome: &Outcome) -> String {
     let per_state = statistics.memory_bytes as f64 / states;
     let seconds = statistics.elapsed.as_secs_f64().max(1e-9);
     let per_second = |count: u64| number((count as f64 / seconds) as u64);
-    let by_kind: Vec<String> = (outcome.memory.iter())
+    let by_kind: Vec<String> = (outcome.noticed.memory.iter())
         .map(|(what, bytes)| format!("{:.1} {what}", *bytes as f64 / states))
         .collect();
     key_values(&[
         ("states", number(statistics.states)),
-        ("transitions", number(transitions(args, outcome))),
+        ("transitions", number(args.counting.transitions(statistics))),
         ("visited states", if_counted(visited)),
         ("interior states", if_counted(interior)),
         ("forced ends", number(statistics.forced_ends)),
@@ -134,14 +134,14 @@ fn statistics_table(args: &Check, outcome: &Outcome) -> String {
         ("blocked steps", number(statistics.blocked_steps)),
         ("steps of ended threads", number(statistics.ended_steps)),
         ("depth", number(depth(outcome))),
-        ("terminated ends", number(statistics.terminated)),
-        ("deadlocked ends", number(statistics.deadlocked)),
-        ("failed ends", number(statistics.failed)),
-        ("ends cut by assume", number(statistics.cut)),
+        ("terminated ends", number(statistics.ends.terminated)),
+        ("deadlocked ends", number(statistics.ends.deadlocked)),
+        ("failed ends", number(statistics.ends.failed)),
+        ("ends cut by assume", number(statistics.ends.cut)),
         ("largest frontier", number(statistics.peak_frontier)),
         ("memory of the search", bytes(statistics.memory_bytes)),
         ("bytes per state", format!("{per_state:.1}")),
-        ("store", outcome.store.into()),
+        ("store", outcome.noticed.store.into()),
         ("of these bytes", by_kind.join(", ")),
         (
             "peak memory",

@@ -49,7 +49,7 @@ impl Compared {
             table.row([
                 label(row),
                 number(statistics.states),
-                number(statistics.transitions),
+                number(row.transitions),
                 row.interior_states().map_or_else(|| "-".into(), number),
                 number(statistics.forced_ends),
                 number(statistics.rounds),
@@ -117,7 +117,7 @@ impl Compared {
             not_checked: not_checked.map(|property| property.name().into()).collect(),
             deadlock_excluded: row.deadlock_excluded,
             states: statistics.states,
-            transitions: statistics.transitions,
+            transitions: row.transitions,
             interior_states: row.interior_states(),
             forced_ends: statistics.forced_ends,
             rounds: statistics.rounds,
@@ -138,7 +138,7 @@ impl Compared {
                 row.reduction.into(),
                 row.sound.to_string(),
                 statistics.states.to_string(),
-                statistics.transitions.to_string(),
+                row.transitions.to_string(),
                 row.interior_states()
                     .map_or_else(String::new, |count| count.to_string()),
                 statistics.forced_ends.to_string(),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use raddle_explore::lock_order::Deadlocks;
-use raddle_explore::{Outcome, Property, PropertySet, Search, Statistics};
+use raddle_explore::{Outcome, Property, PropertySet, Search, Statistics, not_preserved};
 use raddle_machine::narrate::Narrator;
 use raddle_machine::{Machine, Program};
 use raddle_outcome::Explored;
@@ -31,6 +31,8 @@ pub(super) struct Row {
     /// What was explored, for what was asked.
     pub(super) explored: Explored<Spot>,
     pub(super) statistics: Statistics,
+    /// As they are to be counted.
+    pub(super) transitions: u64,
 }
 
 impl Row {
@@ -94,12 +96,12 @@ pub(super) fn run(
     let mut outcome = search.run(&mut machine, reduction.as_mut());
 
     let goals = goals_wanted(&args.asked.property);
-    let complete = outcome.cut.is_none();
+    let complete = outcome.explored.cut().is_none();
     let mut findings = violations(&outcome, program);
     if complete && goals {
         findings.extend(unreached_goals(&machine, program));
     }
-    let deadlock_excluded = (outcome.deadlocks.as_ref())
+    let deadlock_excluded = (outcome.noticed.deadlocks.as_ref())
         .filter(|_| not_checked.contains(Property::Deadlock))
         .map(|deadlocks| *deadlocks == Deadlocks::Excluded);
     // What the order of locks excludes need not be looked for.
@@ -108,18 +110,20 @@ pub(super) fn run(
         Some(true) => not_checked.minus(excluded),
         _ => not_checked,
     };
-    outcome.not_preserved = outcome.not_preserved.with_all(open);
+    let lost = checked.minus(preserves).with_all(open);
+    not_preserved(&mut outcome.explored, lost);
     let narrator = Narrator::new(machine);
-    let explored = outcome.explored();
+    let explored = outcome.explored;
     let explored = explored.map_places(|place| narrator.statement_spot(place));
     let questions = checked.iter().map(Question::Property);
     Row {
-        reduction: outcome.reduction,
+        reduction: outcome.asked.reduction,
         sound,
         asked: questions.chain(goals.then_some(Question::Goal)).collect(),
         not_checked,
         deadlock_excluded,
         explored,
+        transitions: args.counting.transitions(&outcome.statistics),
         statistics: outcome.statistics,
         answers: Answers {
             preserves: checked.minus(checked.minus(preserves)),

@@ -40,3 +40,35 @@ fn self_loops_are_not_counted_by_default() {
     ];
     assert_eq!(raddle(&json).exits(0).json()["transitions"], 22);
 }
+
+/// Each cell of the table of the cartesian paper, in one call.
+#[test]
+fn a_comparison_counts_them_too() {
+    let rows = |self_loops: &[&str], program: &str| {
+        let path = format!("corpus/papers/cartesian-{program}.rad");
+        let compare = ["compare", &path, "--format", "csv", "--reduction"];
+        let which = ["full,cartesian-paper,cartesian"];
+        let said = raddle(&[&compare[..], &which, self_loops].concat()).exits(0);
+        let mut rows = said.stdout.lines().skip(1);
+        [(); 3].map(|()| {
+            let cells: Vec<_> = rows.next().unwrap().split(',').collect();
+            let number = |column: usize| cells[column].parse::<u64>().unwrap();
+            (number(3), number(4))
+        })
+    };
+    let all = ["--count-self-loops", "all"];
+    let blocked = ["--count-self-loops", "blocked"];
+    assert_eq!(
+        rows(&all, "shared-ptr"),
+        [(32_131, 64_262), (418, 12_785), (418, 12_368)]
+    );
+    assert_eq!(
+        rows(&all, "philosophers-5"),
+        [(393, 1_965), (295, 2_984), (289, 2_503)]
+    );
+    assert_eq!(
+        rows(&blocked, "file-system-3"),
+        [(729, 1_944), (1, 24), (1, 24)]
+    );
+    assert_eq!(rows(&[], "philosophers-2")[0], (11, 14));
+}

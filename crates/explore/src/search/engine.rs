@@ -6,7 +6,7 @@ use raddle_store::{Inserted, Insertion, StateId, Store, Worker};
 
 use super::findings::{Candidate, Findings, Key};
 use super::monitor::{Monitor, Progress};
-use super::outcome::{Cause, Statistics, property_of};
+use super::outcome::{Cause, Statistics};
 use super::worklist::{Edge, Rank, Visit, Worklist};
 use super::{Found, Settings, Stop};
 use crate::parts::{Changed, Packed};
@@ -327,7 +327,7 @@ impl<'r, 's, W: Worklist> Engine<'r, 's, W> {
         first: bool,
     ) {
         for (thread, fault) in system.failed_starts(state) {
-            match property_of(fault.kind) {
+            match fault.kind.property() {
                 Err(limit) => {
                     self.cut.get_or_insert(limit);
                 }
@@ -512,7 +512,7 @@ impl<S: System, W: Worklist> Visitor<S> for Expansion<'_, '_, '_, S, W> {
     }
 
     fn fault(&mut self, system: &mut S, path: &[Action], fault: &Fault) -> bool {
-        let property = match property_of(fault.kind) {
+        let property = match fault.kind.property() {
             Ok(property) => property,
             Err(limit) => {
                 self.engine.cut.get_or_insert(limit);
@@ -552,13 +552,7 @@ impl<S: System, W: Worklist> Visitor<S> for Expansion<'_, '_, '_, S, W> {
         blocked: &[BlockedThread],
     ) {
         if self.engine.visit.first {
-            let statistics = &mut self.engine.statistics;
-            *match end {
-                End::Terminated => &mut statistics.terminated,
-                End::Cut => &mut statistics.cut,
-                End::Deadlock => &mut statistics.deadlocked,
-                End::Failed => &mut statistics.failed,
-            } += 1;
+            end.count_in(&mut self.engine.statistics.ends);
         }
         if end == End::Deadlock && self.engine.checks(Property::Deadlock) {
             let named = |b: &BlockedThread| (system.thread_name(state, b.thread), b.place);

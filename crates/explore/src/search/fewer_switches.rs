@@ -52,7 +52,7 @@ pub(super) fn improve<S: System>(
     let mut full = Full::default();
     let mut engine = Engine::new(&settings, store, FewestSwitches::new(), monitor);
     engine.run(system, &mut full);
-    outcome.switches_cut = engine.cut.clone();
+    outcome.noticed.switches_cut = engine.cut.clone();
     let (found, worklist) = Found::by(engine);
     let (better, monitor) = conclude(found, store, Some(&worklist), system, &mut full);
     outcome.statistics.elapsed = monitor.started.elapsed();

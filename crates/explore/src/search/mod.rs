@@ -26,7 +26,7 @@ mod vacuity;
 mod worklist;
 
 pub use monitor::Progress;
-pub use outcome::{Cause, Outcome, Statistics, Violation};
+pub use outcome::{Asked, Cause, Noticed, Outcome, Statistics, Violation, not_preserved};
 pub use stores::StoreKind;
 
 use std::sync::Arc;
@@ -43,6 +43,7 @@ use breadth_first::Begin;
 use engine::Engine;
 use findings::{Finding, Findings};
 use monitor::{Monitor, OnProgress};
+use outcome::Account;
 use retrace::Retraced;
 use space::Space;
 use straighten::Straightener;
@@ -62,7 +63,7 @@ pub enum Order {
     /// By the number of context switches, then by distance. A counterexample has the fewest
     /// switches of all schedules, also of those that the reduction leaves out: after a violation
     /// was found, the full system is searched for one with fewer switches, unless a limit ends that
-    /// ([`Outcome::switches_cut`]). States are expanded once for every thread that can have
+    /// ([`Noticed::switches_cut`]). States are expanded once for every thread that can have
     /// moved last; the statistics count them once, and the second search not at all.
     FewestSwitches,
 }
@@ -206,7 +207,7 @@ impl<'a> Search<'a> {
     /// equally good ones.
     ///
     /// Only a breadth-first search is shared out, and only with a reduction that
-    /// [allows it](Reduction::for_another_worker). [`Outcome::workers`] says how many there were.
+    /// [allows it](Reduction::for_another_worker). [`Statistics::workers`] says how many there were.
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = workers;
         self
@@ -332,11 +333,11 @@ impl<'a> Search<'a> {
         };
         let last = smaller.as_deref().unwrap_or(&*store);
         let (mut outcome, _) = conclude(found, last, None, system, reduction);
-        outcome.workers = workers;
+        outcome.statistics.workers = workers;
         if workers > 1 && reduction.lessons().is_none() {
             // What the other workers have seen is not known.
-            outcome.may_race |=
-                outcome.cut.is_none() && !outcome.properties.contains(Property::Race);
+            outcome.noticed.may_race |= outcome.explored.cut().is_none()
+                && !outcome.asked.properties.contains(Property::Race);
         }
         outcome
     }
@@ -438,7 +439,7 @@ fn conclude<'r, S: System>(
         progress,
         root,
     } = found;
-    let not_preserved = settings.properties.minus(reduction.preserves());
+    let lost = settings.properties.minus(reduction.preserves());
     let reduction_name = reduction.name();
     let keeps_every_step = reduction.keeps_every_step();
     let races_unknown = !settings.properties.contains(Property::Race);
@@ -490,8 +491,7 @@ fn conclude<'r, S: System>(
         }
     }
 
-    let ended_otherwise = statistics.terminated + statistics.deadlocked + statistics.failed;
-    let all_cut = statistics.cut > 0 && ended_otherwise + statistics.endless == 0;
+    let all_cut = statistics.ends.are_all_cut() && statistics.endless == 0;
     let mut vacuous = false;
     if violations.is_empty() && cut.is_none() && has_all_states && all_cut {
         match vacuity::has_cycle(&mut space, root, || monitor.tick(|| progress)) {
@@ -500,23 +500,31 @@ fn conclude<'r, S: System>(
         }
     }
     statistics.elapsed = monitor.started.elapsed();
-    let outcome = Outcome {
-        violations,
+    statistics.workers = 1;
+    let account = Account {
         cut,
+        not_preserved: lost,
         vacuous,
-        not_preserved,
+        stopped_early,
+    };
+    let outcome = Outcome {
+        asked: Asked {
+            properties: settings.properties,
+            order: settings.order,
+            reduction: reduction_name,
+        },
+        explored: account.explored(&statistics),
+        violations,
         statistics,
-        properties: settings.properties,
-        order: settings.order,
-        store: store.name(),
-        memory: (store.memory().into_iter())
-            .map(|(what, bytes)| (what, bytes as u64))
-            .collect(),
-        reduction: reduction_name,
-        deadlocks,
-        may_race,
-        switches_cut: None,
-        workers: 1,
+        noticed: Noticed {
+            deadlocks,
+            may_race,
+            switches_cut: None,
+            store: store.name(),
+            memory: (store.memory().into_iter())
+                .map(|(what, bytes)| (what, bytes as u64))
+                .collect(),
+        },
     };
     (outcome, monitor)
 }

@@ -2,40 +2,34 @@
 
 use std::time::Duration;
 
-use raddle_outcome::{Assumption, Explored, Extent, Kind, LeftOut, Verdict};
+use raddle_outcome::{Assumption, Ends, Explored, Extent, Kind, LeftOut};
 
 use crate::lock_order::Deadlocks;
 use crate::property::{Property, PropertySet};
 use crate::reduction::{BlockedThread, Race};
 use crate::search::Order;
-use crate::system::{Action, Fault, FaultKind, Place, Position};
+use crate::system::{Action, Fault, Place, Position};
 
 /// Everything that a search found out. All reports are derived from this value.
-#[derive(Clone, Debug)]
-pub struct Outcome {
-    /// The violations, the one that is reached first in the order of the search first.
-    /// At most one unless [all](super::Search::collect_all) were asked for.
-    pub violations: Vec<Violation>,
-    /// The limit that cut the search, if one did. Even then violations that were found
-    /// are real, and the verdict says so.
-    pub cut: Option<Assumption<Place>>,
-    /// Whether the search came to its end without a violation, but every execution that it saw to its end was cut by an
-    /// assumption of the program.
-    pub vacuous: bool,
-    /// The properties that were asked for, and that the reduction does not preserve.
-    pub not_preserved: PropertySet,
-    /// What the search did.
-    pub statistics: Statistics,
+///
+/// The violation that is reached first in the order of the search comes first. There is at most one unless
+/// [all](super::Search::collect_all) were asked for. Violations are real whatever the search has left out.
+pub type Outcome = raddle_outcome::Outcome<Asked, Place, Violation, Statistics, Noticed>;
+
+/// What a search was asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Asked {
     /// The properties that were checked.
     pub properties: PropertySet,
     /// In which order.
     pub order: Order,
-    /// The name of the store that it used last.
-    pub store: &'static str,
-    /// The memory of that store in bytes, by what it is taken for.
-    pub memory: Vec<(&'static str, u64)>,
     /// The name of the reduction.
     pub reduction: &'static str,
+}
+
+/// What a search noticed beyond what it was asked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Noticed {
     /// What a reduction that does not preserve deadlocks can tell about them anyway, if
     /// the search was complete.
     pub deadlocks: Option<Deadlocks>,
@@ -44,33 +38,35 @@ pub struct Outcome {
     /// If counterexamples with the fewest context switches were asked for: the limit that ended the
     /// search for one with fewer than those that were found.
     pub switches_cut: Option<Assumption<Place>>,
-    /// How many threads expanded states. It can be one although more were
-    /// [allowed](super::Search::workers).
-    pub workers: usize,
+    /// The name of the store that was used last.
+    pub store: &'static str,
+    /// The memory of that store in bytes, by what it is taken for.
+    pub memory: Vec<(&'static str, u64)>,
 }
 
-impl Outcome {
-    /// Whether all properties hold in all executions.
-    #[must_use]
-    pub fn is_verified(&self) -> bool {
-        self.verdict() == Verdict::Verified
-    }
+/// What a search has explored that has expanded what it could: all executions, but for what it was told to leave out.
+pub(super) struct Account {
+    /// The limit that cut the search, if one did.
+    pub(super) cut: Option<Assumption<Place>>,
+    /// The properties that were asked for, and that the reduction does not preserve.
+    pub(super) not_preserved: PropertySet,
+    /// Whether every execution that was seen to its end was cut by an assumption of the program.
+    pub(super) vacuous: bool,
+    /// Whether it stopped at a violation.
+    pub(super) stopped_early: bool,
+}
 
-    /// How much was explored, and what was left out.
-    #[must_use]
-    pub fn explored(&self) -> Explored<Place> {
+impl Account {
+    pub(super) fn explored(self, statistics: &Statistics) -> Explored<Place> {
         let mut explored = Explored::default();
-        if let Some(limit) = &self.cut {
-            explored.assume(limit.clone());
+        if let Some(limit) = self.cut {
+            explored.assume(limit);
         }
-        if !self.not_preserved.is_empty() {
-            let lost = Assumption::from(Kind::NotPreserved);
-            explored.assume(lost.because(self.not_preserved.to_string()));
-        }
+        not_preserved(&mut explored, self.not_preserved);
         if self.vacuous {
-            explored.assume(Kind::Vacuous);
+            explored.ended(&statistics.ends);
         }
-        match (self.statistics.cut, self.statistics.cut_between) {
+        match (statistics.ends.cut, statistics.cut_between) {
             (0, 0) => {}
             (0, _) => explored.assume(Kind::Assume),
             (cut, _) => {
@@ -78,15 +74,21 @@ impl Outcome {
                 explored.assume(Assumption::from(Kind::Assume).because(format!("{cut} {states}")));
             }
         }
-        // A search without a violation ends when it is cut, or when nothing is left to expand.
-        explored.covered(LeftOut::default().covering(Extent::All));
+        // A search that does not stop at a violation ends when it is cut, or when nothing is left to expand.
+        explored.covered(LeftOut::default().covering(match self.stopped_early {
+            true => Extent::Some,
+            false => Extent::All,
+        }));
         explored
     }
+}
 
-    /// The answer.
-    #[must_use]
-    pub fn verdict(&self) -> Verdict {
-        Verdict::of(self.violations.len(), &self.explored())
+/// The verdict is about these properties too, which the reduction does not preserve. They are named in place of those
+/// that were named before.
+pub fn not_preserved(explored: &mut Explored<Place>, lost: PropertySet) {
+    if !lost.is_empty() {
+        explored.assume(Kind::NotPreserved);
+        explored.explain(|kind| (kind == Kind::NotPreserved).then(|| lost.to_string()));
     }
 }
 
@@ -150,7 +152,8 @@ impl Violation {
     pub fn property(&self) -> Property {
         match &self.cause {
             Cause::Fault { fault, .. } | Cause::Start { fault, .. } => {
-                property_of(fault.kind).expect("what only cuts the search is no violation")
+                let property = fault.kind.property();
+                property.expect("what only cuts the search is no violation")
             }
             Cause::Invariant { .. } => Property::Invariant,
             Cause::Deadlock { .. } => Property::Deadlock,
@@ -199,17 +202,6 @@ impl Violation {
     }
 }
 
-/// The property that a fault violates, or the limit that it meets.
-pub(super) fn property_of(kind: FaultKind) -> Result<Property, Assumption<Place>> {
-    Ok(match kind {
-        FaultKind::Assertion => Property::Assertion,
-        FaultKind::Runtime => Property::Runtime,
-        FaultKind::Invariant => Property::Invariant,
-        FaultKind::Discipline => Property::Discipline,
-        FaultKind::Capacity(what) => return Err(Assumption::from(Kind::Capacity).because(what)),
-    })
-}
-
 /// What a search did, in numbers.
 ///
 /// States and steps are counted once, however often a state was expanded: a search
@@ -241,18 +233,15 @@ pub struct Statistics {
     /// The greatest number of expansions from the initial state to one that was expanded,
     /// on the way that the search took.
     pub max_depth: u64,
-    /// End states in which all threads have ended.
-    pub terminated: u64,
-    /// End states that an assumption has cut.
-    pub cut: u64,
-    /// End states that are deadlocks.
-    pub deadlocked: u64,
-    /// End states in which a thread had failed.
-    pub failed: u64,
+    /// The end states.
+    pub ends: Ends,
     /// The most nodes that waited to be expanded.
     pub peak_frontier: u64,
     /// The memory of store, links and frontier.
     pub memory_bytes: u64,
+    /// How many threads expanded states. It can be one although more were
+    /// [allowed](super::Search::workers).
+    pub workers: usize,
     /// The time it took.
     pub elapsed: Duration,
 }
@@ -268,10 +257,7 @@ impl Statistics {
         self.endless += other.endless;
         self.cut_between += other.cut_between;
         self.faults_not_asked += other.faults_not_asked;
-        self.terminated += other.terminated;
-        self.cut += other.cut;
-        self.deadlocked += other.deadlocked;
-        self.failed += other.failed;
+        self.ends.absorb(&other.ends);
         self.max_depth = self.max_depth.max(other.max_depth);
         self.peak_frontier = self.peak_frontier.max(other.peak_frontier);
     }

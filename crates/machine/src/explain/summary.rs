@@ -37,12 +37,13 @@ pub(super) fn summarise(
     Explanation {
         version: VERSION,
         file: program.source.name.clone(),
-        complete: outcome.cut.is_none(),
-        reason: outcome.cut.as_ref().map(ToString::to_string),
+        complete: outcome.explored.cut().is_none(),
+        reason: outcome.explored.cut().map(ToString::to_string),
         lines: lines(program, log, &variables),
         variables,
         functions: functions(program, log),
-        deadlocks: (outcome.deadlocks.as_ref()).map(|deadlocks| in_words(machine, deadlocks)),
+        deadlocks: (outcome.noticed.deadlocks.as_ref())
+            .map(|deadlocks| in_words(machine, deadlocks)),
     }
 }
 

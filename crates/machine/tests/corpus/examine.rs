@@ -166,7 +166,7 @@ impl Examination {
             let properties = instance(reduction).preserves();
             let search = Search::new().properties(properties).collect_all();
             let (outcome, machine) = self.search(way, search.workers(workers).store(store));
-            self.expect(way, "workers", &workers, &outcome.workers);
+            self.expect(way, "workers", &workers, &outcome.statistics.workers);
             let statistics = outcome.statistics;
             let found = (
                 outcome.verdict(),
@@ -223,7 +223,7 @@ impl Examination {
     }
 
     fn check_races(&mut self, way: Way, outcome: &Outcome) {
-        if outcome.properties.contains(Property::Race) {
+        if outcome.asked.properties.contains(Property::Race) {
             let mut violations = outcome.violations.iter();
             let found = violations.any(|violation| violation.property() == Property::Race);
             self.expect(way, "races", &self.expectation.races.clone(), &found);
@@ -231,7 +231,7 @@ impl Examination {
     }
 
     fn check_termination(&mut self, way: Way, outcome: &Outcome) {
-        if outcome.properties.contains(Property::Termination)
+        if outcome.asked.properties.contains(Property::Termination)
             && let Some(terminates) = self.expectation.terminates
         {
             let mut violations = outcome.violations.iter();
@@ -371,7 +371,7 @@ impl Examination {
                 }
             })
             .collect();
-        if is_preserved(outcome.properties, "goal") {
+        if is_preserved(outcome.asked.properties, "goal") {
             let goals = &program.checked().goals;
             let unreached = machine.unreached_goals().into_iter();
             found.extend(unreached.map(|goal| format!("goal @ {}", line(goals[goal].span))));

@@ -13,7 +13,7 @@
 //! it: up to then, executions are as they are with the order. So every execution of the program either never comes to that, or has a
 //! beginning that is explored, after which it is noticed; and then the exploration begins again, with arrivals that are ordered.
 
-use raddle_schedule::{Location, ThreadId};
+use raddle_schedule::{LocationId, ThreadId};
 
 use super::objects::Kind;
 use super::state::State;
@@ -31,10 +31,10 @@ pub(crate) struct Barriers {
 /// A barrier that threads have come to.
 #[derive(Debug)]
 struct Used {
-    barrier: Location,
+    barrier: LocationId,
     /// The threads that have come to it, and how often.
     comers: Vec<(ThreadId, usize)>,
-    gatherings: Vec<Location>,
+    gatherings: Vec<LocationId>,
 }
 
 impl Barriers {
@@ -46,7 +46,7 @@ impl Barriers {
 
 impl State {
     /// The current thread comes to a barrier for this many threads. Returns the gathering that it belongs to, unless the order of arrivals matters.
-    pub(crate) fn come_to_barrier(&mut self, barrier: Location, size: u32) -> Option<Location> {
+    pub(crate) fn come_to_barrier(&mut self, barrier: LocationId, size: u32) -> Option<LocationId> {
         // Nobody waits at a barrier for one.
         if self.barriers.are_ordered || size <= 1 {
             return None;

@@ -8,7 +8,7 @@
 
 use std::sync::atomic::Ordering;
 
-use raddle_schedule::{Access, Location, Mode, ThreadId};
+use raddle_schedule::{LocationId, Mode, ThreadId, ValuedAccess};
 
 use super::Place;
 use super::operation::{Operation, channel};
@@ -142,7 +142,7 @@ impl Clocks {
         &mut self.threads[id.index()]
     }
 
-    fn make_room(&mut self, at: Location) {
+    fn make_room(&mut self, at: LocationId) {
         if self.locations.len() <= at.index() {
             self.locations
                 .resize_with(at.index() + 1, OfLocation::default);
@@ -172,7 +172,7 @@ impl Clocks {
         }
     }
 
-    fn acquire(&mut self, id: ThreadId, at: Location) {
+    fn acquire(&mut self, id: ThreadId, at: LocationId) {
         self.make_room(at);
         self.thread(id);
         self.threads[id.index()]
@@ -180,7 +180,7 @@ impl Clocks {
             .join(&self.locations[at.index()].released);
     }
 
-    fn release(&mut self, id: ThreadId, at: Location) {
+    fn release(&mut self, id: ThreadId, at: LocationId) {
         self.make_room(at);
         self.thread(id);
         self.locations[at.index()]
@@ -188,7 +188,7 @@ impl Clocks {
             .join(&self.threads[id.index()].now);
     }
 
-    fn load(&mut self, id: ThreadId, at: Location, order: Ordering) {
+    fn load(&mut self, id: ThreadId, at: LocationId, order: Ordering) {
         self.make_room(at);
         let thread = {
             self.thread(id);
@@ -202,7 +202,7 @@ impl Clocks {
     }
 
     /// `update`: it also reads, and so carries on what was released before.
-    fn store(&mut self, id: ThreadId, at: Location, order: Ordering, update: bool) {
+    fn store(&mut self, id: ThreadId, at: LocationId, order: Ordering, update: bool) {
         self.make_room(at);
         self.thread(id);
         let thread = &self.threads[id.index()];
@@ -219,7 +219,7 @@ impl Clocks {
     }
 
     /// A store was made at a place. Returns an earlier plain load that races with it.
-    pub(crate) fn stored(&mut self, id: ThreadId, at: Location, place: Place) -> Option<Touch> {
+    pub(crate) fn stored(&mut self, id: ThreadId, at: LocationId, place: Place) -> Option<Touch> {
         if !self.active {
             return None;
         }
@@ -236,7 +236,12 @@ impl Clocks {
     }
 
     /// An atomic is read by a plain load. Returns an earlier store that races with it.
-    pub(crate) fn plain_load(&mut self, id: ThreadId, at: Location, place: Place) -> Option<Touch> {
+    pub(crate) fn plain_load(
+        &mut self,
+        id: ThreadId,
+        at: LocationId,
+        place: Place,
+    ) -> Option<Touch> {
         let touch = self.touch_now(id, place, false);
         self.make_room(at);
         let location = &mut self.locations[at.index()];
@@ -284,7 +289,7 @@ impl Clocks {
         id: ThreadId,
         operation: &Operation,
         result: u64,
-        accesses: &[Access],
+        accesses: &[ValuedAccess],
     ) {
         if !self.active {
             return;
@@ -349,8 +354,9 @@ impl Clocks {
             Operation::OnceFinish { once, .. } => self.release(id, once),
             Operation::Send { .. } if result == channel::OK => {
                 // Who received the message whose room this one takes has made it.
-                let is_room =
-                    |access: &&Access| access.mode == Mode::Read && access.before == channel::TAKEN;
+                let is_room = |access: &&ValuedAccess| {
+                    access.mode == Mode::Read && access.before == channel::TAKEN
+                };
                 for room in accesses.iter().filter(is_room) {
                     self.acquire(id, room.location);
                 }
@@ -378,7 +384,7 @@ impl Clocks {
         }
     }
 
-    fn acquire_for_writing(&mut self, id: ThreadId, lock: Location) {
+    fn acquire_for_writing(&mut self, id: ThreadId, lock: LocationId) {
         self.acquire(id, lock);
         self.threads[id.index()]
             .now

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use raddle_schedule::Location;
+use raddle_schedule::LocationId;
 
 use super::Place;
 use super::objects::Kind;
@@ -34,7 +34,7 @@ struct Entry {
     address: usize,
     alive: bool,
     /// Its count, if that matters.
-    count: Option<(Location, Matter)>,
+    count: Option<(LocationId, Matter)>,
 }
 
 /// A place, by what it says: it may have several addresses.
@@ -96,18 +96,18 @@ impl State {
     }
 
     /// The count of an allocation, if changing it is a step.
-    pub(crate) fn count_of(&self, counted: Counted) -> Option<Location> {
+    pub(crate) fn count_of(&self, counted: Counted) -> Option<LocationId> {
         Some(self.entry(counted)?.count?.0)
     }
 
     /// The same, and whether dropping references does not commute.
-    pub(crate) fn count_to_drop(&self, counted: Counted) -> Option<(Location, bool)> {
+    pub(crate) fn count_to_drop(&self, counted: Counted) -> Option<(LocationId, bool)> {
         let (count, matter) = self.entry(counted)?.count?;
         Some((count, matter.content_operates))
     }
 
     /// Somebody looks at a count. Returns the count if its changes are steps already.
-    pub(crate) fn count_matters(&mut self, counted: Counted) -> Option<Location> {
+    pub(crate) fn count_matters(&mut self, counted: Counted) -> Option<LocationId> {
         let entry = *self.entry(counted)?;
         if entry.count.is_none() {
             self.counts.matter.entry(site(entry.place)).or_default();

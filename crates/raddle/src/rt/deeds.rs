@@ -21,7 +21,7 @@
 //! Not everything can be noticed: what decides only about data that no operation shows, or decides otherwise once in a million
 //! executions, may be missed.
 
-use raddle_schedule::{Diverged, Execution as _, Location, Move, Status, Step, ThreadId};
+use raddle_schedule::{Diverged, Execution as _, LocationId, Move, Observed, Readiness, ThreadId};
 
 use super::Place;
 use super::failure::{Failure, FailureKind, Remark};
@@ -281,10 +281,13 @@ impl State {
                     result: before.result,
                     ..step
                 };
-                Err(Diverged {
-                    expected: self.tell(&earlier),
-                    found: self.tell(&step),
-                })
+                let (mut expected, mut found) = (self.tell(&earlier), self.tell(&step));
+                if expected == found {
+                    // What is told of it does not say what came of it.
+                    expected.push_str(&format!(" (with the result {})", earlier.result));
+                    found.push_str(&format!(" (with the result {})", step.result));
+                }
+                Err(Diverged { expected, found })
             }
             Some(before) if !before.is_before(self.thread(made.thread).next()) => {
                 let next = self.thread(made.thread).next();
@@ -300,7 +303,7 @@ impl State {
 
     /// Whether a step gives the value of a lock, with its version.
     fn gives_version(&self, step: &Made) -> bool {
-        let is_lock = |at: Location| matches!(self.objects.kind(at), Kind::Mutex | Kind::RwLock);
+        let is_lock = |at: LocationId| matches!(self.objects.kind(at), Kind::Mutex | Kind::RwLock);
         match step.operation {
             Operation::Load { at, .. } | Operation::Update { at, .. } => is_lock(at),
             _ => false,
@@ -344,10 +347,10 @@ impl Program {
             deeds.deeds.clone_from(&record.0);
             deeds.follows = true;
         }
-        let mut step = Step::default();
+        let mut step = Observed::default();
         for deed in &record.0 {
             let thread = deed.made.thread;
-            if !self.threads().contains(&thread) || self.status(thread) != Status::Enabled {
+            if !self.threads().contains(&thread) || self.readiness(thread) != Readiness::Enabled {
                 let name = self.runtime.state.borrow().name_of(thread);
                 return Err(not_the_same(&Diverged {
                     expected: format!("{name} could go on"),

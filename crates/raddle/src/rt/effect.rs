@@ -3,7 +3,7 @@
 //! There is one such function for making a step, for asking whether it is possible, and for
 //! foreseeing it. That they agree is what an explorer relies on.
 
-use raddle_schedule::{Access, Location, Mode};
+use raddle_schedule::{LocationId, Mode, ValuedAccess};
 
 use super::objects::Channel;
 use super::operation::{Left, Operation, channel, count, mx, once, rw};
@@ -11,11 +11,11 @@ use super::operation::{Left, Operation, channel, count, mx, once, rw};
 /// A state: the values of locations.
 pub(crate) trait Values {
     /// The value of a location.
-    fn value(&self, at: Location) -> u64;
+    fn value(&self, at: LocationId) -> u64;
     /// What a channel consists of. That never changes but for messages that are added.
     fn channel(&self, number: u32) -> &Channel;
     /// The locations of a group. That never changes.
-    fn group(&self, number: u32) -> &[Location];
+    fn group(&self, number: u32) -> &[LocationId];
 }
 
 /// What an operation would do.
@@ -79,10 +79,10 @@ pub(crate) fn enabled(operation: &Operation, values: &impl Values) -> bool {
 pub(crate) fn effect(
     operation: &Operation,
     values: &impl Values,
-    touch: &mut impl FnMut(Access),
+    touch: &mut impl FnMut(ValuedAccess),
 ) -> Effect {
     let mut access = |location, mode, before, after| {
-        touch(Access {
+        touch(ValuedAccess {
             location,
             mode,
             before,
@@ -382,7 +382,7 @@ fn send(
     channel: &Channel,
     blocking: bool,
     values: &impl Values,
-    access: &mut impl FnMut(Location, Mode, u64, u64),
+    access: &mut impl FnMut(LocationId, Mode, u64, u64),
 ) -> Effect {
     let receiver = values.value(channel.receiver);
     access(channel.receiver, Mode::Read, receiver, receiver);
@@ -429,7 +429,7 @@ fn receive(
     message: u32,
     blocking: bool,
     values: &impl Values,
-    access: &mut impl FnMut(Location, Mode, u64, u64),
+    access: &mut impl FnMut(LocationId, Mode, u64, u64),
 ) -> Effect {
     let slot = channel.messages[message as usize];
     let state = values.value(slot);

@@ -1,12 +1,10 @@
 //! What a step would do in a state that is made of other steps.
 
-use raddle_schedule::{Cut, Location, Step, ThreadId, Trace};
+use raddle_schedule::{Cut, LocationId, Observed, ThreadId, Trace};
 
 use super::effect::{Values, effect, enabled};
-use super::make::add_watched;
 use super::objects::{Channel, Objects};
 use super::operation::Operation;
-use super::polling::Watch;
 use super::state::State;
 
 /// The state after the events of a cut.
@@ -17,7 +15,7 @@ struct At<'a> {
 }
 
 impl Values for At<'_> {
-    fn value(&self, at: Location) -> u64 {
+    fn value(&self, at: LocationId) -> u64 {
         // What was never touched still has its first value.
         self.trace
             .value_at(at, self.cut)
@@ -28,7 +26,7 @@ impl Values for At<'_> {
         self.objects.channel(number)
     }
 
-    fn group(&self, number: u32) -> &[Location] {
+    fn group(&self, number: u32) -> &[LocationId] {
         self.objects.group(number)
     }
 }
@@ -40,7 +38,7 @@ impl State {
         cut: &Cut,
         id: ThreadId,
         number: u32,
-        step: &mut Step,
+        step: &mut Observed,
     ) -> bool {
         step.clear();
         let values = At {
@@ -56,7 +54,7 @@ impl State {
             step.accesses.push(access);
         });
         step.alternatives = effect.alternatives;
-        add_watched(step, thread.watched(announced), &values);
+        thread.look_at_watched(announced, step, &values);
         if let Operation::Spawn { child } = announced.operation {
             step.wakes.push(child);
         }
@@ -88,12 +86,9 @@ impl State {
             // Only the next step of a thread can be one that it sleeps before.
             None => !(thread.asleep && number == thread.steps),
         };
-        let sees = |watch: &Watch| watch.sees(values.value(watch.location));
-        let suspended = announced.suspended;
-        let suspended = suspended.filter(|_| !thread.watched(announced).iter().any(sees));
         if !awake || !enabled(&announced.operation, values) {
             Ability::None
-        } else if let Some(suspended) = suspended {
+        } else if let Some(suspended) = thread.suspended(announced, values) {
             Ability::LastResort(suspended.count)
         } else {
             Ability::Full

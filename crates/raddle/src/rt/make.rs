@@ -1,13 +1,13 @@
 //! Making a step.
 
-use raddle_schedule::{Access, Location, Mode, Step, ThreadId};
+use raddle_schedule::{LocationId, Observed, ThreadId, ValuedAccess};
 
 use super::Place;
-use super::effect::{Effect, Values, effect};
+use super::effect::{Effect, effect};
 use super::nested::Nested;
 use super::objects::Kind;
 use super::operation::Operation;
-use super::polling::{Outcome, Watch, progresses};
+use super::polling::Found;
 use super::state::{Made, State};
 
 impl State {
@@ -15,7 +15,7 @@ impl State {
     ///
     /// Explorers ask for steps only that they know to be possible, but they may know it from an earlier execution. If the program
     /// is not determined, it may be wrong; the step is then not made.
-    pub(crate) fn make(&mut self, id: ThreadId, choice: u32, step: &mut Step) -> bool {
+    pub(crate) fn make(&mut self, id: ThreadId, choice: u32, step: &mut Observed) -> bool {
         step.clear();
         let next = self
             .threads
@@ -26,8 +26,7 @@ impl State {
             return false;
         };
         let (operation, place) = (announced.operation, announced.place);
-        let watched = thread.watched(announced);
-        let woken = self.woken(announced, watched);
+        let woken = self.woken(thread, announced);
         let effect = effect(&operation, &self.objects, &mut |access| {
             step.accesses.push(access);
         });
@@ -36,7 +35,7 @@ impl State {
             return false;
         }
         let own = step.accesses.len();
-        add_watched(step, watched, &self.objects);
+        thread.look_at_watched(announced, step, &self.objects);
         step.alternatives = effect.alternatives;
         step.last_resort = self.is_suspended(thread, announced) && !self.someone_can_move();
         let choice = if choice < effect.alternatives {
@@ -46,12 +45,12 @@ impl State {
         };
         self.current = id;
 
-        let outcome = Outcome {
+        let found = Found {
             choice,
             result: effect.result,
             woken,
         };
-        self.log(id, outcome, own, step);
+        self.log(id, found, own, step);
         let thread = &mut self.threads[id.index()];
         thread.steps += 1;
         thread.result = effect.result;
@@ -82,37 +81,20 @@ impl State {
     }
 
     /// Writes down what a step does, and does it. The first `own` accesses are those of its operation.
-    fn log(&mut self, id: ThreadId, outcome: Outcome, own: usize, step: &Step) {
-        let thread = &mut self.threads[id.index()];
+    fn log(&mut self, id: ThreadId, found: Found, own: usize, step: &Observed) {
+        let is_in_loop = self.note_step(id, found, own, step);
+        let thread = self.thread(id);
         let announced = thread.announced[thread.steps as usize];
-        let is_in_loop = thread.is_polling_before(thread.steps);
-        if thread.polling.has_begun() {
-            let own = &step.accesses[..own];
-            thread
-                .polling
-                .note_step(&announced, outcome, own, &self.objects);
-        }
         self.made.push(Made {
             thread: id,
             operation: announced.operation,
             place: announced.place,
-            choice: outcome.choice,
-            result: outcome.result,
+            choice: found.choice,
+            result: found.result,
             last_resort: step.last_resort,
             first_access: self.accesses.len(),
         });
         self.accesses.extend_from_slice(&step.accesses);
-        let past = &mut self.threads[id.index()].past;
-        self.pasts.step(past, outcome.choice, &step.accesses);
-        // If no step was idle, and this one is not, nobody asks what it changes.
-        if step.last_resort || self.idle > 0 {
-            let changes = |access: &Access| progresses(self.objects.kind(access.location), access);
-            if step.accesses.iter().any(changes) {
-                self.idle = 0;
-            } else if step.last_resort {
-                self.idle += 1;
-            }
-        }
         for access in &step.accesses {
             self.note_address(access, announced.place);
             self.objects.set(access.location, access.after);
@@ -123,7 +105,7 @@ impl State {
     }
 
     /// What the step with this number touched.
-    pub(super) fn accesses_of(&self, step: usize) -> &[Access] {
+    pub(super) fn accesses_of(&self, step: usize) -> &[ValuedAccess] {
         let next = self.made.get(step + 1);
         let end = next.map_or(self.accesses.len(), |next| next.first_access);
         &self.accesses[self.made[step].first_access..end]
@@ -137,7 +119,7 @@ impl State {
         place: Place,
         choice: u32,
         effect: Effect,
-        step: &mut Step,
+        step: &mut Observed,
     ) -> bool {
         match *operation {
             Operation::Lock { .. }
@@ -194,7 +176,7 @@ impl State {
         true
     }
 
-    fn fall_asleep(&mut self, id: ThreadId, at: Location, then: Operation, place: Place) {
+    fn fall_asleep(&mut self, id: ThreadId, at: LocationId, then: Operation, place: Place) {
         let thread = self.thread_mut(id);
         thread.asleep = true;
         thread.announce(then, place);
@@ -202,7 +184,7 @@ impl State {
         self.sleepers.insert(index, (at, id));
     }
 
-    fn sleepers_at(&self, at: Location) -> impl Iterator<Item = ThreadId> {
+    fn sleepers_at(&self, at: LocationId) -> impl Iterator<Item = ThreadId> {
         self.sleepers
             .iter()
             .filter(move |sleeper| sleeper.0 == at)
@@ -210,14 +192,14 @@ impl State {
     }
 
     /// Where a thread sleeps.
-    pub(crate) fn bed_of(&self, id: ThreadId) -> Option<Location> {
+    pub(crate) fn bed_of(&self, id: ThreadId) -> Option<LocationId> {
         self.sleepers
             .iter()
             .find(|sleeper| sleeper.1 == id)
             .map(|sleeper| sleeper.0)
     }
 
-    fn wake_all(&mut self, at: Location, by: ThreadId, step: &mut Step) {
+    fn wake_all(&mut self, at: LocationId, by: ThreadId, step: &mut Observed) {
         loop {
             let sleeper = self.sleepers_at(at).next();
             let Some(sleeper) = sleeper else { return };
@@ -228,7 +210,7 @@ impl State {
         }
     }
 
-    fn wake(&mut self, sleeper: ThreadId, by: ThreadId, step: &mut Step) {
+    fn wake(&mut self, sleeper: ThreadId, by: ThreadId, step: &mut Observed) {
         self.sleepers.retain(|&(_, thread)| thread != sleeper);
         let number = self.thread(by).steps - 1;
         let past = self.thread(by).past;
@@ -239,24 +221,5 @@ impl State {
             next.woken_by = Some((by, number));
         }
         step.wakes.push(sleeper);
-    }
-}
-
-/// The step of a thread that was suspended has looked at what the thread watches, to see that it has changed.
-pub(crate) fn add_watched(step: &mut Step, watched: &[Watch], values: &impl Values) {
-    for &Watch { location, .. } in watched {
-        if step
-            .accesses
-            .iter()
-            .all(|access| access.location != location)
-        {
-            let value = values.value(location);
-            step.accesses.push(Access {
-                location,
-                mode: Mode::Read,
-                before: value,
-                after: value,
-            });
-        }
     }
 }

@@ -6,7 +6,7 @@
 //! later, and nothing that it did before has to come after the second read, so it could have been waiting by then.
 
 use raddle_outcome::Kind as Assumed;
-use raddle_schedule::{Location, Move, Step, ThreadId, Trace};
+use raddle_schedule::{LocationId, Move, Observed, ThreadId, Trace};
 
 use super::Place;
 use super::failure::{Failure, FailureKind, Remark};
@@ -17,7 +17,7 @@ use super::state::State;
 /// A lock was taken for reading by a thread that had it already.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Nested {
-    pub(super) lock: Location,
+    pub(super) lock: LocationId,
     /// Where the thread had taken it before.
     pub(super) before: Place,
     /// The step that took it again.
@@ -27,7 +27,7 @@ pub(super) struct Nested {
 impl State {
     /// The current thread waits, for a lock or for something else. If it reads something, and waits for a reader that a waiting writer
     /// keeps out, they wait for ever; that is not explored.
-    pub(super) fn notice_waiting_while_reading(&mut self, lock: Option<Location>, place: Place) {
+    pub(super) fn notice_waiting_while_reading(&mut self, lock: Option<LocationId>, place: Place) {
         let held = &self.thread(self.current).held;
         let reads = held.iter().any(|&(held, _)| {
             Some(held) != lock
@@ -105,7 +105,7 @@ impl State {
     /// The steps that were made, with what happens before what.
     fn trace(&self) -> Trace {
         let mut trace = Trace::new();
-        let mut step = Step::default();
+        let mut step = Observed::default();
         let mut numbers = vec![0; self.threads.len()];
         for (index, made) in self.made.iter().enumerate() {
             step.clear();

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use raddle_schedule::{Access, Location, Mode};
+use raddle_schedule::{LocationId, Mode, ValuedAccess};
 
 /// How many bits of an [`Id`] are the number; the others are the execution that it belongs to.
 const NUMBER_BITS: u32 = 24;
@@ -136,15 +136,15 @@ pub(crate) struct Channel {
     /// How many messages there may be, if that is limited.
     pub(crate) capacity: Option<u32>,
     /// How many messages were sent.
-    pub(crate) tail: Location,
+    pub(crate) tail: LocationId,
     /// How many senders there are.
-    pub(crate) senders: Location,
+    pub(crate) senders: LocationId,
     /// Whether there is a receiver.
-    pub(crate) receiver: Location,
+    pub(crate) receiver: LocationId,
     /// Whether the receiver waits; only without a buffer.
-    pub(crate) waiting: Location,
+    pub(crate) waiting: LocationId,
     /// The messages that were sent, and the next one.
-    pub(crate) messages: Vec<Location>,
+    pub(crate) messages: Vec<LocationId>,
 }
 
 /// The locations of an execution.
@@ -153,7 +153,7 @@ pub(crate) struct Objects {
     entries: Vec<Entry>,
     of_kind: [u32; Kind::ALL],
     pub(crate) channels: Vec<Channel>,
-    pub(crate) groups: Vec<Vec<Location>>,
+    pub(crate) groups: Vec<Vec<LocationId>>,
 }
 
 impl Objects {
@@ -165,7 +165,7 @@ impl Objects {
     }
 
     /// A new location.
-    pub(crate) fn add(&mut self, kind: Kind, value: u64) -> Location {
+    pub(crate) fn add(&mut self, kind: Kind, value: u64) -> LocationId {
         let count = &mut self.of_kind[kind as usize];
         *count += 1;
         self.entries.push(Entry {
@@ -174,11 +174,11 @@ impl Objects {
             number: *count,
             in_loop: false,
         });
-        Location(u32::try_from(self.entries.len() - 1).expect("too many locations"))
+        LocationId(u32::try_from(self.entries.len() - 1).expect("too many locations"))
     }
 
     /// Makes a group of locations, and gives it a number.
-    pub(crate) fn add_group(&mut self, group: Vec<Location>) -> u32 {
+    pub(crate) fn add_group(&mut self, group: Vec<LocationId>) -> u32 {
         self.groups.push(group);
         u32::try_from(self.groups.len() - 1).expect("too many groups")
     }
@@ -187,30 +187,30 @@ impl Objects {
         self.entries.len()
     }
 
-    pub(crate) fn value(&self, at: Location) -> u64 {
+    pub(crate) fn value(&self, at: LocationId) -> u64 {
         self.entries[at.index()].value
     }
 
-    pub(crate) fn set(&mut self, at: Location, value: u64) {
+    pub(crate) fn set(&mut self, at: LocationId, value: u64) {
         self.entries[at.index()].value = value;
     }
 
     /// A thread has changed a value, in a loop in which it polls or not. Of changes that commute, none is the last.
-    pub(super) fn changed(&mut self, access: &Access, in_loop: bool) {
+    pub(super) fn changed(&mut self, access: &ValuedAccess, in_loop: bool) {
         let entry = &mut self.entries[access.location.index()];
         entry.in_loop = in_loop && (entry.in_loop || access.mode != Mode::Shared);
     }
 
-    pub(super) fn was_changed_in_loop(&self, at: Location) -> bool {
+    pub(super) fn was_changed_in_loop(&self, at: LocationId) -> bool {
         self.entries[at.index()].in_loop
     }
 
-    pub(crate) fn kind(&self, at: Location) -> Kind {
+    pub(crate) fn kind(&self, at: LocationId) -> Kind {
         self.entries[at.index()].kind
     }
 
     /// `mutex 1`: the first mutex that was used.
-    pub(crate) fn name(&self, at: Location) -> String {
+    pub(crate) fn name(&self, at: LocationId) -> String {
         match self.entries.get(at.index()) {
             Some(entry) => format!("{} {}", entry.kind.noun(), entry.number),
             // It belongs to another execution.

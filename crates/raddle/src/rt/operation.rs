@@ -6,7 +6,7 @@
 
 use std::sync::atomic::Ordering;
 
-use raddle_schedule::{Location, ThreadId};
+use raddle_schedule::{LocationId, ThreadId};
 
 /// A step that a thread has announced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub(crate) enum Operation {
     Begin,
     /// The last step of a thread.
     End {
-        end: Location,
+        end: LocationId,
     },
     /// Starts a thread.
     Spawn {
@@ -23,7 +23,7 @@ pub(crate) enum Operation {
     },
     /// Waits for the end of a thread.
     Join {
-        end: Location,
+        end: LocationId,
     },
     /// Waits for the ends of several threads: those of a group of this number.
     JoinAll {
@@ -40,22 +40,22 @@ pub(crate) enum Operation {
     Stop,
 
     Load {
-        at: Location,
+        at: LocationId,
         order: Ordering,
     },
     Store {
-        at: Location,
+        at: LocationId,
         value: u64,
         order: Ordering,
     },
     Update {
-        at: Location,
+        at: LocationId,
         update: Update,
         operand: u64,
         order: Ordering,
     },
     CompareExchange {
-        at: Location,
+        at: LocationId,
         expected: u64,
         new: u64,
         success: Ordering,
@@ -63,103 +63,103 @@ pub(crate) enum Operation {
     },
     /// Adds to a count whose changes commute.
     Count {
-        at: Location,
+        at: LocationId,
         add: u64,
     },
 
     /// Takes another reference, if there is one still.
     Upgrade {
-        count: Location,
+        count: LocationId,
     },
     /// Gives up the only reference, if there is only one.
     TakeOnly {
-        count: Location,
+        count: LocationId,
     },
 
     Lock {
-        mutex: Location,
+        mutex: LocationId,
     },
     TryLock {
-        mutex: Location,
+        mutex: LocationId,
     },
     Unlock {
-        mutex: Location,
+        mutex: LocationId,
         left: Left,
     },
 
     ReadLock {
-        lock: Location,
+        lock: LocationId,
     },
     TryReadLock {
-        lock: Location,
+        lock: LocationId,
     },
     ReadUnlock {
-        lock: Location,
+        lock: LocationId,
     },
     WriteLock {
-        lock: Location,
+        lock: LocationId,
     },
     TryWriteLock {
-        lock: Location,
+        lock: LocationId,
     },
     WriteUnlock {
-        lock: Location,
+        lock: LocationId,
         left: Left,
     },
     /// Turns a lock for writing into one for reading.
     Downgrade {
-        lock: Location,
+        lock: LocationId,
     },
 
     /// Gives back a mutex and falls asleep.
     Wait {
-        condvar: Location,
-        mutex: Location,
+        condvar: LocationId,
+        mutex: LocationId,
     },
     NotifyOne {
-        condvar: Location,
+        condvar: LocationId,
     },
     NotifyAll {
-        condvar: Location,
+        condvar: LocationId,
     },
 
     /// Arrives at a barrier for this many threads, where it matters who comes last.
     Arrive {
-        barrier: Location,
+        barrier: LocationId,
         size: u32,
     },
     /// Joins those that gather at a barrier, where it does not matter: see `barriers.rs`.
     Gather {
-        barrier: Location,
-        gathering: Location,
+        barrier: LocationId,
+        gathering: LocationId,
         size: u32,
     },
     /// Waits until all have come.
     Pass {
-        barrier: Location,
-        gathering: Location,
+        barrier: LocationId,
+        gathering: LocationId,
         size: u32,
     },
 
     Park {
-        token: Location,
+        token: LocationId,
     },
     Unpark {
-        token: Location,
+        token: LocationId,
     },
 
     /// Begins an initialisation, or finds that it is done. `again`: also after one that panicked.
     OnceBegin {
-        once: Location,
+        once: LocationId,
         again: bool,
     },
     OnceFinish {
-        once: Location,
+        once: LocationId,
         state: u64,
     },
     /// Waits until an initialisation is done.
     OnceWait {
-        once: Location,
+        once: LocationId,
         again: bool,
     },
 
@@ -393,7 +393,7 @@ impl Operation {
     }
 
     /// The mutex or lock that it waits for or takes.
-    pub(crate) fn locks(&self) -> Option<Location> {
+    pub(crate) fn locks(&self) -> Option<LocationId> {
         match *self {
             Self::Lock { mutex } | Self::TryLock { mutex } => Some(mutex),
             Self::ReadLock { lock }

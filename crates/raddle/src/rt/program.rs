@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use raddle_outcome::Assumptions;
 use raddle_report::story::Story;
-use raddle_schedule::{Cut, Diverged, Execution, Move, Status, Step, ThreadId, Trace};
+use raddle_schedule::{Cut, Diverged, Execution, Move, Observed, Readiness, ThreadId, Trace};
 
 use super::account::Account;
 use super::failure::Failure;
@@ -276,7 +276,7 @@ impl Program {
     }
 
     /// Makes the next step of a thread, and lets it run to the one after.
-    fn make(&mut self, next: Move, step: &mut Step) {
+    fn make(&mut self, next: Move, step: &mut Observed) {
         let id = next.thread;
         let (runs_on, begins) = {
             let mut state = self.runtime.state.borrow_mut();
@@ -354,14 +354,14 @@ impl Execution for Program {
         unsafe { &(*self.runtime.state.as_ptr()).started }
     }
 
-    fn status(&self, thread: ThreadId) -> Status {
+    fn readiness(&self, thread: ThreadId) -> Readiness {
         let state = self.runtime.state.borrow();
         if state.thread(thread).ended {
-            Status::Ended
+            Readiness::Ended
         } else if state.goes_on() && state.can_move(thread) {
-            Status::Enabled
+            Readiness::Enabled
         } else {
-            Status::Blocked
+            Readiness::Blocked
         }
     }
 
@@ -373,7 +373,7 @@ impl Execution for Program {
         self.runtime.state.borrow().objects.location_count()
     }
 
-    fn step(&mut self, next: Move, step: &mut Step) -> Result<(), Diverged> {
+    fn step(&mut self, next: Move, step: &mut Observed) -> Result<(), Diverged> {
         self.make(next, step);
         let mut state = self.runtime.state.borrow_mut();
         state.deeds.was_possible()?;
@@ -382,7 +382,7 @@ impl Execution for Program {
     }
 
     /// A thread that moves several times in a row does so without coming back in between: see `State::runs_on`.
-    fn replay(&mut self, trace: &mut Trace, step: &mut Step) -> Result<(), Diverged> {
+    fn replay(&mut self, trace: &mut Trace, step: &mut Observed) -> Result<(), Diverged> {
         self.restart();
         self.runtime
             .state
@@ -411,7 +411,7 @@ impl Execution for Program {
         cut: &Cut,
         thread: ThreadId,
         number: u32,
-        step: &mut Step,
+        step: &mut Observed,
     ) -> bool {
         self.runtime
             .state
@@ -422,8 +422,9 @@ impl Execution for Program {
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // While the explorer itself panics, threads that ran on would think that they do.
-        if std::thread::panicking() {
+        // While the explorer itself panics, threads that ran on would think that they do. A panic that unwinds one of the threads is another
+        // matter: it seems to be one of the explorer, since they share a real thread.
+        if std::thread::panicking() && !self.runtime.state.borrow().are_panicking() {
             self.abandon();
         } else {
             self.end();

@@ -14,7 +14,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap};
 
 use raddle_outcome::Kind;
-use raddle_schedule::{Access, Location};
+use raddle_schedule::{LocationId, ValuedAccess};
 
 use super::deeds::LEAST_ADDRESS;
 use super::objects::Kind as ObjectKind;
@@ -204,7 +204,7 @@ const MOST_EARLIER: usize = 8;
 
 /// The addresses that atomics have held before those that they hold.
 #[derive(Debug, Default)]
-pub(super) struct Earlier(HashMap<Location, Vec<u64>>);
+pub(super) struct Earlier(HashMap<LocationId, Vec<u64>>);
 
 impl Earlier {
     pub(super) fn begin(&mut self) {
@@ -215,7 +215,7 @@ impl Earlier {
 impl State {
     /// A step touches a location. If that is an atomic which has held an address of something that was freed, and holds another one, they might
     /// be the same if that memory had been allocated again; and then whoever knows the first would take the one for the other.
-    pub(super) fn note_address(&mut self, access: &Access, place: Place) {
+    pub(super) fn note_address(&mut self, access: &ValuedAccess, place: Place) {
         if access.before < LEAST_ADDRESS || self.objects.kind(access.location) != ObjectKind::Atomic
         {
             return;

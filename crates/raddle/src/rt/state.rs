@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use raddle_schedule::{Access, Location, Step, ThreadId};
+use raddle_schedule::{LocationId, Observed, ThreadId, ValuedAccess};
 
 use super::account::Account;
 use super::barriers::Barriers;
@@ -14,8 +14,8 @@ use super::failure::Failure;
 use super::nested::Nested;
 use super::objects::{Channel, Id, Kind, Known, Objects};
 use super::operation::Operation;
-use super::panics::Panic;
-use super::polling::{Pasts, Sites, Watch};
+use super::panics::{self, Panic};
+use super::polling::{Pasts, Sites};
 use super::quarantine::{Earlier, Quarantine};
 use super::statics::{self, Copies};
 use super::thread::{Announced, Body, Names, Thread};
@@ -57,10 +57,10 @@ pub(crate) struct State {
     pub(super) threads: Vec<Thread>,
     pub(crate) started: Vec<ThreadId>,
     /// Who sleeps where, by thread.
-    pub(super) sleepers: Vec<(Location, ThreadId)>,
+    pub(super) sleepers: Vec<(LocationId, ThreadId)>,
     pub(crate) made: Vec<Made>,
     pub(super) nested: Vec<Nested>,
-    pub(crate) accesses: Vec<Access>,
+    pub(crate) accesses: Vec<ValuedAccess>,
     pub(crate) panics: Vec<Panic>,
     pub(crate) failure: Option<Failure>,
     /// All failures, each with the number of steps before it. There are several only if the execution goes on after the first.
@@ -83,7 +83,7 @@ pub(crate) struct State {
 
     pub(super) deeds: Deeds,
     /// Memory for steps that are made again.
-    pub(super) made_again: Step,
+    pub(super) made_again: Observed,
     pub(super) names: Names,
     /// Where the check stands.
     pub(crate) origin: Place,
@@ -91,8 +91,6 @@ pub(crate) struct State {
     pub(super) account: Account,
     /// Whether something was learned that should have been known from the beginning.
     pub(crate) learned: bool,
-    /// How many fibers were left behind while a panic unwound them.
-    pub(crate) stuck_unwinding: u32,
 }
 
 /// What can be set about executions.
@@ -126,7 +124,7 @@ impl Misuse {
 }
 
 impl Values for Objects {
-    fn value(&self, at: Location) -> u64 {
+    fn value(&self, at: LocationId) -> u64 {
         self.value(at)
     }
 
@@ -134,7 +132,7 @@ impl Values for Objects {
         &self.channels[number as usize]
     }
 
-    fn group(&self, number: u32) -> &[Location] {
+    fn group(&self, number: u32) -> &[LocationId] {
         &self.groups[number as usize]
     }
 }
@@ -167,13 +165,12 @@ impl State {
             quarantine: Rc::default(),
             earlier: Earlier::default(),
             deeds: Deeds::new(MANY),
-            made_again: Step::default(),
+            made_again: Observed::default(),
             names: Names::default(),
             origin: here(),
             settings,
             account: Account::default(),
             learned: false,
-            stuck_unwinding: 0,
         }
     }
 
@@ -181,7 +178,6 @@ impl State {
     pub(crate) fn apprentice(&self) -> Self {
         let mut state = Self::new(self.settings);
         state.know(self.knowledge());
-        state.stuck_unwinding = self.stuck_unwinding;
         state
     }
 
@@ -276,9 +272,9 @@ impl State {
         id: &Id,
         kind: Kind,
         value: impl FnOnce() -> u64,
-    ) -> Result<Location, Misuse> {
+    ) -> Result<LocationId, Misuse> {
         match id.number(self.generation) {
-            Known::Number(number) => Ok(Location(number)),
+            Known::Number(number) => Ok(LocationId(number)),
             Known::New => {
                 let location = self.objects.add(kind, value());
                 let ours = id.set(self.generation, location.0);
@@ -340,7 +336,7 @@ impl State {
             (Need::Known, Known::Number(number)) => {
                 let earlier = self
                     .clocks
-                    .plain_load(self.current, Location(number), place);
+                    .plain_load(self.current, LocationId(number), place);
                 earlier.map(|earlier| self.race(&earlier, false, place))
             }
             (Need::Learned, _) => {
@@ -362,20 +358,20 @@ impl State {
     /// The value of an object now, if it was used.
     pub(crate) fn peek(&self, id: &Id) -> Option<u64> {
         match id.number(self.generation) {
-            Known::Number(number) => Some(self.objects.value(Location(number))),
+            Known::Number(number) => Some(self.objects.value(LocationId(number))),
             Known::New | Known::Stale => None,
         }
     }
 
     /// The end of a thread.
-    pub(crate) fn end_of(&self, id: ThreadId) -> Location {
+    pub(crate) fn end_of(&self, id: ThreadId) -> LocationId {
         self.thread(id)
             .end
             .expect("a thread has its end from its beginning")
     }
 
     /// The token for parking of a thread.
-    pub(crate) fn token_of(&mut self, id: ThreadId) -> Location {
+    pub(crate) fn token_of(&mut self, id: ThreadId) -> LocationId {
         match self.thread(id).token {
             Some(token) => token,
             None => {
@@ -391,10 +387,9 @@ impl State {
         !thread.asleep && enabled(&next.operation, &self.objects)
     }
 
-    /// Whether a thread is suspended: nothing that it waits for a change of has changed.
+    /// Whether a thread is suspended.
     pub(super) fn is_suspended(&self, thread: &Thread, next: &Announced) -> bool {
-        let sees = |watch: &Watch| watch.sees(self.objects.value(watch.location));
-        next.suspended.is_some() && !thread.watched(next).iter().any(sees)
+        thread.suspended(next, &self.objects).is_some()
     }
 
     /// Whether a thread can make its next step.
@@ -461,12 +456,17 @@ impl State {
         })
     }
 
+    /// Whether a panic unwinds a thread other than the current one, here or in an execution that was left behind.
     pub(crate) fn others_are_panicking(&self) -> bool {
-        self.stuck_unwinding > 0
-            || self
-                .started
-                .iter()
-                .any(|&id| id != self.current && self.thread(id).panicking)
+        let mut started = self.started.iter();
+        panics::are_left_behind()
+            || started.any(|&id| id != self.current && self.thread(id).panicking)
+    }
+
+    /// Whether a panic unwinds any thread.
+    pub(super) fn are_panicking(&self) -> bool {
+        let mut started = self.started.iter();
+        panics::are_left_behind() || started.any(|&id| self.thread(id).panicking)
     }
 
     /// Ends the execution with a failure, unless it has one already; or, if it is to go on, ends the thread that has failed.

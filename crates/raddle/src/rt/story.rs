@@ -1,7 +1,7 @@
 //! An execution in words.
 
 use raddle_report::story::{Change, Ending, Event, Note, Story};
-use raddle_schedule::{Location, Mode, ThreadId};
+use raddle_schedule::{LocationId, Mode, ThreadId};
 
 use super::failure::{Failure, FailureKind, Remark, spot};
 use super::objects::Kind;
@@ -14,7 +14,7 @@ impl State {
     pub(crate) fn story(&self) -> Story {
         let mut sources = Sources::default();
         let threads = self.started.iter().map(|&id| self.name_of(id)).collect();
-        let mut held: Vec<Vec<Location>> = vec![Vec::new(); self.started.len()];
+        let mut held: Vec<Vec<LocationId>> = vec![Vec::new(); self.started.len()];
         let mut steps = Vec::new();
         for (index, made) in self.made.iter().enumerate() {
             let lane = self.lane(made.thread);
@@ -177,7 +177,7 @@ impl State {
     }
 
     /// The thread whose end or token a location is.
-    fn owner_of(&self, at: Location) -> String {
+    fn owner_of(&self, at: LocationId) -> String {
         let owner = self
             .started
             .iter()
@@ -340,7 +340,7 @@ impl State {
 }
 
 /// Keeps the list of locks that a thread holds.
-fn track(held: &mut Vec<Location>, made: &Made) {
+fn track(held: &mut Vec<LocationId>, made: &Made) {
     match made.operation {
         Operation::Unlock { mutex: lock, .. }
         | Operation::ReadUnlock { lock }

@@ -30,12 +30,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use raddle_outcome::{Assumption, Kind as Assumed};
-use raddle_schedule::{Execution as _, Move, Step, ThreadId};
+use raddle_schedule::{Execution as _, Move, Observed, ThreadId};
 
 use super::Runtime;
 use super::effect::effect;
 use super::fiber::{Backend, replace_current};
 use super::operation::{Operation, channel, once};
+use super::panics;
 use super::program::Program;
 use super::state::{Phase, State};
 
@@ -134,7 +135,7 @@ impl Program {
             let last = state.made.last().map(|made| made.thread);
             (state.sites.scout.take(), limit, last)
         };
-        let mut step = Step::default();
+        let mut step = Observed::default();
         while let Some(thread) = self.some_thread(last) {
             if self.runtime.state.borrow().made.len() >= limit {
                 break;
@@ -186,9 +187,9 @@ impl Program {
         if fiber.resume() {
             self.pool.recycle(fiber);
         } else {
-            let mut state = self.runtime.state.borrow_mut();
-            state.stuck_unwinding += u32::from(state.thread(ThreadId::MAIN).panicking);
-            drop(state);
+            if self.runtime.state.borrow().thread(ThreadId::MAIN).panicking {
+                panics::leave_behind();
+            }
             self.left.add_one();
             self.pool.abandon(fiber);
             self.runtime.leak_statics();
@@ -206,7 +207,9 @@ impl Program {
             state.thread_mut(id).forget_locals();
             let fiber = self.fibers.get_mut(id.index()).and_then(Option::take);
             let Some(fiber) = fiber else { continue };
-            state.stuck_unwinding += u32::from(state.thread(id).panicking);
+            if state.thread(id).panicking {
+                panics::leave_behind();
+            }
             self.left.add_one();
             self.pool.abandon(fiber);
         }

@@ -4,13 +4,13 @@ use std::any::Any;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use raddle_schedule::{Location, ThreadId};
+use raddle_schedule::{LocationId, ThreadId};
 
 use super::Place;
 use super::counts::Counted;
 use super::fiber::Suspender;
 use super::operation::Operation;
-use super::polling::{Past, Polling, Suspended, Watch};
+use super::polling::{Past, Polling, Suspended};
 
 /// An operation that a thread made or is about to make.
 #[derive(Clone, Copy, Debug)]
@@ -47,9 +47,9 @@ pub(crate) struct Thread {
     pub(crate) past: Past,
     pub(crate) children: u32,
     /// Its end, as a location.
-    pub(crate) end: Option<Location>,
+    pub(crate) end: Option<LocationId>,
     /// Its token for parking.
-    pub(crate) token: Option<Location>,
+    pub(crate) token: Option<LocationId>,
     pub(crate) body: Option<Body>,
     /// How large its stack is at least.
     pub(crate) stack_size: usize,
@@ -59,7 +59,7 @@ pub(crate) struct Thread {
     /// The addresses below its stack that nobody may touch.
     pub(crate) guard: std::ops::Range<usize>,
     /// The locks that it holds, and where it took them.
-    pub(crate) held: Vec<(Location, Place)>,
+    pub(crate) held: Vec<(LocationId, Place)>,
     /// Its thread-local values, by the address of their key.
     pub(crate) locals: HashMap<usize, Local>,
     pub(crate) local_order: Vec<usize>,
@@ -145,23 +145,11 @@ impl Thread {
         });
     }
 
-    /// Whether its operation with this number belongs to a loop in which it polls.
-    pub(crate) fn is_polling_before(&self, step: u32) -> bool {
-        let (earlier, rest) = self.announced.split_at(step as usize);
-        rest.first()
-            .is_some_and(|next| self.polling.polls_at(earlier, next.place))
-    }
-
-    /// What an operation before which it is suspended waits for a change of.
-    pub(crate) fn watched(&self, announced: &Announced) -> &[Watch] {
-        self.polling.watched(announced.suspended)
-    }
-
-    pub(crate) fn remember_lock(&mut self, lock: Location, place: Place) {
+    pub(crate) fn remember_lock(&mut self, lock: LocationId, place: Place) {
         self.held.push((lock, place));
     }
 
-    pub(crate) fn forget_lock(&mut self, lock: Location) {
+    pub(crate) fn forget_lock(&mut self, lock: LocationId) {
         if let Some(index) = self.held.iter().rposition(|held| held.0 == lock) {
             self.held.remove(index);
         }

@@ -130,7 +130,7 @@ impl State {
             self.impossible = true;
         } else if let Some(failure) = self.self_deadlock(id) {
             self.fail(failure);
-        } else if is_long && self.waits_too_long() {
+        } else if self.waits_too_long() && (is_long || self.polls_for_nothing()) {
             // The wait would have timed out by now, and then others may come to their ends.
             self.impossible = true;
         } else if self.idle >= self.settings.spin_limit {

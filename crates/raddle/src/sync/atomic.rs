@@ -10,7 +10,7 @@ use std::panic::RefUnwindSafe;
 pub use std::sync::atomic::{Ordering, compiler_fence};
 
 use raddle_outcome::Kind as Assumed;
-use raddle_schedule::Location;
+use raddle_schedule::LocationId;
 
 use crate::rt::operation::{Operation, Reason, Update, Width};
 use crate::rt::{self, Home, Id, Kind, Misuse, Place, State, View, here, home};
@@ -60,7 +60,12 @@ struct Word<'a> {
 }
 
 impl Word<'_> {
-    fn locate(&self, state: &mut State, order: Ordering, place: Place) -> Result<Location, Misuse> {
+    fn locate(
+        &self,
+        state: &mut State,
+        order: Ordering,
+        place: Place,
+    ) -> Result<LocationId, Misuse> {
         if order != Ordering::SeqCst {
             state.assume(Assumed::WeakOrdering.at(place));
         }

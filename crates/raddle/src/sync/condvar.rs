@@ -5,7 +5,7 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::{LockResult, PoisonError};
 use std::time::Duration;
 
-use raddle_schedule::Location;
+use raddle_schedule::LocationId;
 
 use super::MutexGuard;
 use super::mutex::unlock;
@@ -69,7 +69,7 @@ impl Condvar {
         Self { id: Id::new() }
     }
 
-    fn locate(&self, state: &mut State) -> Result<Location, Misuse> {
+    fn locate(&self, state: &mut State) -> Result<LocationId, Misuse> {
         state.locate(&self.id, Kind::Condvar, || 0)
     }
 

@@ -8,7 +8,7 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
 
-use raddle_schedule::Location;
+use raddle_schedule::LocationId;
 
 use super::changes::Changes;
 use crate::rt::operation::{Left, Operation, Update, Width, mx};
@@ -76,7 +76,7 @@ pub(super) fn checked<G>(guard: G, poisoned: bool) -> LockResult<G> {
 }
 
 impl<T: ?Sized> Mutex<T> {
-    pub(super) fn locate(&self, state: &mut State) -> Result<Location, Misuse> {
+    pub(super) fn locate(&self, state: &mut State) -> Result<LocationId, Misuse> {
         state.locate(&self.id, Kind::Mutex, || 0)
     }
 

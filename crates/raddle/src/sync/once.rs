@@ -6,7 +6,7 @@ use std::mem::MaybeUninit;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::atomic::Ordering;
 
-use raddle_schedule::Location;
+use raddle_schedule::LocationId;
 
 use crate::rt::operation::{Operation, once};
 use crate::rt::{self, Home, Id, Kind, Misuse, Place, State, here, home};
@@ -63,7 +63,7 @@ impl Once {
         }
     }
 
-    fn locate(&self, state: &mut State) -> Result<Location, Misuse> {
+    fn locate(&self, state: &mut State) -> Result<LocationId, Misuse> {
         state.locate(&self.id, Kind::Once, || self.initial.get())
     }
 

@@ -8,7 +8,7 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{LockResult, TryLockError, TryLockResult};
 
-use raddle_schedule::Location;
+use raddle_schedule::LocationId;
 
 use super::changes::Changes;
 use super::mutex::checked;
@@ -74,7 +74,7 @@ impl<T> RwLock<T> {
 }
 
 impl<T: ?Sized> RwLock<T> {
-    fn locate(&self, state: &mut State) -> Result<Location, Misuse> {
+    fn locate(&self, state: &mut State) -> Result<LocationId, Misuse> {
         state.locate(&self.id, Kind::RwLock, || 0)
     }
 

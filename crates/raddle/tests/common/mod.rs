@@ -7,7 +7,7 @@ use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
 
 use raddle::{FailureKind, Options, Program};
-use raddle_schedule::{Cut, Execution, Move, Status, Step, Trace};
+use raddle_schedule::{Cut, Execution, Move, Observed, Readiness, Trace};
 
 /// What all executions of a program came to.
 pub struct All<T> {
@@ -159,13 +159,13 @@ fn run(
     schedule: &mut Vec<(Move, Vec<Move>)>,
     mut chance: Option<&mut Random>,
 ) -> (Option<raddle::Failure>, Trace) {
-    let (mut step, mut foreseen) = (Step::default(), Step::default());
+    let (mut step, mut foreseen) = (Observed::default(), Observed::default());
     let mut trace = Trace::new();
     let mut cut = Cut::default();
     for depth in 0.. {
         let mut enabled: Vec<Move> = Vec::new();
         for &thread in program.threads() {
-            if program.status(thread) == Status::Enabled {
+            if program.readiness(thread) == Readiness::Enabled {
                 enabled.push(Move { thread, choice: 0 });
             }
         }
@@ -188,7 +188,7 @@ fn run(
         assert!(possible || step.last_resort, "{next:?} was not foreseen");
         if program.failure().is_none() {
             // A step may be corrected by the code after it, so only the shape is compared.
-            let shape = |step: &Step| -> Vec<_> {
+            let shape = |step: &Observed| -> Vec<_> {
                 let accesses = step.accesses.iter();
                 accesses.map(|a| (a.location, a.mode, a.before)).collect()
             };
@@ -208,7 +208,7 @@ fn run(
 }
 
 /// If the last two steps touch nothing in common, the last one would have been the same before the other.
-fn commutes(program: &mut Program, trace: &Trace, cut: &Cut, step: &Step) {
+fn commutes(program: &mut Program, trace: &Trace, cut: &Cut, step: &Observed) {
     let [.., before, last] = trace.events() else {
         return;
     };
@@ -219,7 +219,7 @@ fn commutes(program: &mut Program, trace: &Trace, cut: &Cut, step: &Step) {
     let mut without = cut.clone();
     without.set(before.thread(), before.number);
     without.set(last.thread(), last.number);
-    let mut foreseen = Step::default();
+    let mut foreseen = Observed::default();
     let thread = last.thread();
     let possible = program.foresee(trace, &without, thread, last.number, &mut foreseen);
     assert!(possible, "{last:?} depends on {before:?}");

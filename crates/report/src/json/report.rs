@@ -1,6 +1,6 @@
 //! [`CheckReport`]: the one object that a command prints.
 
-use raddle_outcome::{Explored, Verdict};
+use raddle_outcome::{Ends, Executions, Explored, Verdict};
 use serde::{Serialize, Serializer};
 
 use super::pretty;
@@ -143,7 +143,7 @@ impl Default for CheckReport {
 }
 
 /// What running executions one by one has covered.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Exploration {
     /// The name of the explorer.
     pub explorer: String,
@@ -163,6 +163,22 @@ pub struct Exploration {
     pub steps: Option<u64>,
     /// The steps of the longest execution, if they were counted.
     pub longest: Option<u64>,
+}
+
+impl Exploration {
+    /// What an explorer of that name has run, and what follows from that.
+    #[must_use]
+    pub fn of(explorer: &str, statistics: &Executions, answer: &Answer) -> Self {
+        Self {
+            explorer: explorer.into(),
+            verified_up_to_bound: answer.verified_up_to_bound,
+            executions: statistics.executions,
+            classes: statistics.classes,
+            steps: statistics.steps,
+            longest: statistics.longest,
+            ..Self::default()
+        }
+    }
 }
 
 /// What the search did, beyond states and transitions.
@@ -194,6 +210,19 @@ pub struct Statistics {
     pub endless: u64,
     /// How often the search started.
     pub rounds: u64,
+}
+
+/// How executions ended, and nothing else.
+impl From<Ends> for Statistics {
+    fn from(ends: Ends) -> Self {
+        Self {
+            terminated: ends.terminated,
+            cut: ends.cut,
+            deadlocked: ends.deadlocked,
+            failed: ends.failed,
+            ..Self::default()
+        }
+    }
 }
 
 /// A statement that no execution gets to.

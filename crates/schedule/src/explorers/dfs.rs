@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use raddle_outcome::{Coverage, Extent, LeftOut};
 
 use super::workers::{Pool, Stoppable};
-use crate::execution::{Diverged, Execution, Move, Status, Step, ThreadId};
+use crate::execution::{Diverged, Execution, Move, Observed, Readiness, ThreadId};
 use crate::explorer::{Explorer, Visitor, part_done};
 use crate::trace::Trace;
 
@@ -83,7 +83,7 @@ struct Search<'a, X> {
     dfs: Dfs,
     execution: &'a mut X,
     trace: Trace,
-    step: Step,
+    step: Observed,
     /// The states on the path, from the one after the first moves on.
     nodes: Vec<Node>,
     /// Whether something was left out because of the bound.
@@ -102,7 +102,7 @@ impl<'a, X: Execution> Search<'a, X> {
             dfs,
             execution,
             trace: Trace::new(),
-            step: Step::default(),
+            step: Observed::default(),
             nodes: Vec::new(),
             cut_off: false,
         }
@@ -238,7 +238,7 @@ impl Dfs {
         preemptions: u32,
         cut_off: &mut bool,
     ) -> Node {
-        let can_move = |thread: &ThreadId| execution.status(*thread) == Status::Enabled;
+        let can_move = |thread: &ThreadId| execution.readiness(*thread) == Readiness::Enabled;
         let mut node = Node {
             left: Vec::new(),
             tried: 0,

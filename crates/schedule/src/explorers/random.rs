@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use raddle_outcome::{Coverage, Extent, Kind, LeftOut};
 
 use super::workers::{Pool, Stoppable};
-use crate::execution::{Diverged, Execution, Move, Status, Step, ThreadId};
+use crate::execution::{Diverged, Execution, Move, Observed, Readiness, ThreadId};
 use crate::explorer::{Explorer, Omission, Visitor};
 use crate::trace::Trace;
 
@@ -187,7 +187,7 @@ fn runs<X: Execution>(
     let mut left_out = LeftOut::default();
     Omission::from(Kind::Random).note(&mut left_out, execution, visitor);
     let mut trace = Trace::new();
-    let mut step = Step::default();
+    let mut step = Observed::default();
     let mut enabled: Vec<ThreadId> = Vec::new();
     loop {
         scheduler.begin(executions.fetch_add(1, Ordering::Relaxed));
@@ -195,7 +195,7 @@ fn runs<X: Execution>(
         execution.restart();
         loop {
             enabled.clear();
-            let can_move = |thread: &ThreadId| execution.status(*thread) == Status::Enabled;
+            let can_move = |thread: &ThreadId| execution.readiness(*thread) == Readiness::Enabled;
             enabled.extend(execution.threads().iter().copied().filter(can_move));
             if enabled.is_empty() {
                 break;

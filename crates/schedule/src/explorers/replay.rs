@@ -2,7 +2,7 @@
 
 use raddle_outcome::{Coverage, Extent, Kind, LeftOut};
 
-use crate::execution::{Diverged, Execution, Move, Status, Step, ThreadId};
+use crate::execution::{Diverged, Execution, Move, Observed, Readiness, ThreadId};
 use crate::explorer::{Explorer, Omission, Visitor, default_thread};
 use crate::trace::Trace;
 
@@ -22,13 +22,14 @@ impl Explorer for Replay {
         let mut left_out = LeftOut::default();
         Omission::from(Kind::OneSchedule).note(&mut left_out, execution, visitor);
         let mut trace = Trace::new();
-        let mut step = Step::default();
+        let mut step = Observed::default();
         execution.restart();
         loop {
             let next = match self.schedule.get(trace.len()) {
                 Some(&next) => {
                     let thread = execution.threads().get(next.thread.index()).copied();
-                    let can_move = |thread: &ThreadId| execution.status(*thread) == Status::Enabled;
+                    let can_move =
+                        |thread: &ThreadId| execution.readiness(*thread) == Readiness::Enabled;
                     let Some(thread) = thread.filter(can_move) else {
                         return Err(Diverged {
                             expected: format!(
@@ -43,6 +44,21 @@ impl Explorer for Replay {
                             },
                         });
                     };
+                    let alternatives = execution.alternatives(thread);
+                    if next.choice >= alternatives {
+                        return Err(Diverged {
+                            expected: format!(
+                                "thread {} takes alternative {} at step {} of the schedule",
+                                next.thread.0,
+                                next.choice,
+                                trace.len() + 1
+                            ),
+                            found: match alternatives {
+                                1 => "there are none".to_owned(),
+                                _ => format!("the last one is {}", alternatives - 1),
+                            },
+                        });
+                    }
                     Move { thread, ..next }
                 }
                 None => {

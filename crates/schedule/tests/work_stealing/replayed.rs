@@ -10,7 +10,8 @@
 //! at for nothing.
 
 use raddle_schedule::{
-    Access, Cut, Diverged, Execution, Location, Mode, Move, Status, Step, ThreadId, Trace,
+    Cut, Diverged, Execution, LocationId, Mode, Move, Observed, Readiness, ThreadId, Trace,
+    ValuedAccess,
 };
 
 /// One step of a thread.
@@ -33,15 +34,15 @@ pub(crate) enum Operation {
     JoinAll(u32),
 }
 
-const LOCK: Location = Location(0);
-const THREAD_TABLE: Location = Location(1);
+const LOCK: LocationId = LocationId(0);
+const THREAD_TABLE: LocationId = LocationId(1);
 
-fn end_of(thread: u32) -> Location {
-    Location(2 + 2 * thread)
+fn end_of(thread: u32) -> LocationId {
+    LocationId(2 + 2 * thread)
 }
 
-fn variable_at(variable: u32) -> Location {
-    Location(3 + 2 * variable)
+fn variable_at(variable: u32) -> LocationId {
+    LocationId(3 + 2 * variable)
 }
 
 /// How a thread goes on after an operation: with its result, or not yet, if it is this operation that the thread is to make
@@ -114,7 +115,7 @@ impl<M: Program> Replayed<M> {
         &self.plain
     }
 
-    fn value(&self, location: Location) -> u64 {
+    fn value(&self, location: LocationId) -> u64 {
         self.values.get(location.index()).copied().unwrap_or(0)
     }
 
@@ -147,12 +148,12 @@ impl<M: Program> Replayed<M> {
 fn effect(
     thread: ThreadId,
     operation: Operation,
-    value: impl Fn(Location) -> u64,
-    step: &mut Step,
+    value: impl Fn(LocationId) -> u64,
+    step: &mut Observed,
 ) -> bool {
     step.clear();
     let mut touch = |location, mode, after| {
-        step.accesses.push(Access {
+        step.accesses.push(ValuedAccess {
             location,
             mode,
             before: value(location),
@@ -203,15 +204,15 @@ impl<M: Program> Execution for Replayed<M> {
         &self.ids
     }
 
-    fn status(&self, thread: ThreadId) -> Status {
+    fn readiness(&self, thread: ThreadId) -> Readiness {
         let Some(next) = self.threads[thread.index()].next else {
-            return Status::Ended;
+            return Readiness::Ended;
         };
         let value = |location| self.value(location);
-        if effect(thread, next, value, &mut Step::default()) {
-            Status::Enabled
+        if effect(thread, next, value, &mut Observed::default()) {
+            Readiness::Enabled
         } else {
-            Status::Blocked
+            Readiness::Blocked
         }
     }
 
@@ -219,7 +220,7 @@ impl<M: Program> Execution for Replayed<M> {
         1
     }
 
-    fn step(&mut self, next: Move, step: &mut Step) -> Result<(), Diverged> {
+    fn step(&mut self, next: Move, step: &mut Observed) -> Result<(), Diverged> {
         let id = next.thread;
         let operation = self.threads[id.index()].next.expect("it has not ended");
         let enabled = effect(id, operation, |location| self.value(location), step);
@@ -248,7 +249,7 @@ impl<M: Program> Execution for Replayed<M> {
         cut: &Cut,
         thread: ThreadId,
         number: u32,
-        step: &mut Step,
+        step: &mut Observed,
     ) -> bool {
         let known = &self.threads[thread.index()];
         let made = known.made.get(number as usize).copied();

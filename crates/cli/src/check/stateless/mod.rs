@@ -4,7 +4,6 @@ mod report;
 mod text;
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use raddle_explore::{Property, PropertySet, reductions};
 use raddle_machine::narrate::Narrator;
@@ -93,10 +92,9 @@ pub(super) fn exploration(args: &Check, how: &'static Entry) -> Result<Explorati
 }
 
 /// The executions that were run.
-pub(super) struct Explored {
+pub(super) struct Examined {
     exploration: Exploration,
     found: Examination,
-    elapsed: Duration,
 }
 
 /// Runs the executions.
@@ -105,9 +103,8 @@ pub(super) fn explore(
     program: &Arc<Program>,
     exploration: Exploration,
     terminal: Terminal,
-) -> (Findings, Explored) {
+) -> (Findings, Examined) {
     let runner = Runner::new(args, program, terminal);
-    let started = Instant::now();
     let workers = args.workers.unwrap_or(1);
     if workers > 1 && !exploration.how.uses_workers {
         let how = exploration.how.name;
@@ -136,7 +133,6 @@ pub(super) fn explore(
         line: ProgressLine::about(exploration.how.name, terminal),
     };
     let mut found = run.by(&exploration);
-    let elapsed = started.elapsed();
     found.explored.explain(|kind| way_out(args, kind));
     let mut stories = runner.stories(found.violations.iter());
     let mut unreached = Vec::new();
@@ -157,12 +153,7 @@ pub(super) fn explore(
         unreached,
         never_ends: None,
     };
-    let explored = Explored {
-        exploration,
-        found,
-        elapsed,
-    };
-    (findings, explored)
+    (findings, Examined { exploration, found })
 }
 
 /// A run of an explorer.

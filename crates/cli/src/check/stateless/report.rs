@@ -3,37 +3,23 @@
 use raddle_report::json::{self, CheckReport};
 
 use super::super::findings::Findings;
-use super::Explored;
+use super::Examined;
 
-pub(in super::super) fn report(findings: &Findings, explored: &Explored) -> CheckReport {
-    let Explored {
-        exploration,
-        found,
-        elapsed,
-    } = explored;
+pub(in super::super) fn report(findings: &Findings, examined: &Examined) -> CheckReport {
+    let Examined { exploration, found } = examined;
+    let statistics = &found.statistics;
     let explorer = exploration.how.name;
     CheckReport {
         plan: format!("executions one by one: {explorer}, as asked for"),
-        transitions: found.steps,
-        depth: found.longest as u64,
-        seconds: elapsed.as_secs_f64(),
-        statistics: json::Statistics {
-            terminated: found.terminated,
-            cut: found.cut,
-            deadlocked: found.deadlocked,
-            failed: found.failed,
-            ..json::Statistics::default()
-        },
+        transitions: statistics.steps.unwrap_or(0),
+        depth: statistics.longest.unwrap_or(0),
+        seconds: statistics.elapsed.as_secs_f64(),
+        statistics: json::Statistics::from(statistics.ends),
         exploration: Some(json::Exploration {
-            explorer: explorer.into(),
             bound: exploration.parameters.bound,
-            verified_up_to_bound: findings.answer().verified_up_to_bound,
             seed: exploration.parameters.seed,
             depth: exploration.parameters.depth,
-            executions: found.executions,
-            classes: Some(found.classes),
-            steps: Some(found.steps),
-            longest: Some(found.longest as u64),
+            ..json::Exploration::of(explorer, statistics, &findings.answer())
         }),
         ..CheckReport::default()
     }

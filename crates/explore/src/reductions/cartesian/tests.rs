@@ -11,6 +11,7 @@ use crate::repair::Repair;
 use crate::search::{Cause, Order, Outcome, Search};
 use crate::system::Fault;
 use crate::testing::{Counters, Op, Op::*, Random, State};
+use raddle_outcome::Kind;
 
 /// Everything that an expansion reports.
 #[derive(Default)]
@@ -168,7 +169,7 @@ fn an_endless_execution_is_not_vacuous() {
     let run = |system: &Counters| Search::new().run(&mut system.clone(), &mut cartesian());
     assert!(run(&endless).is_verified());
     let vacuous = run(&ending);
-    assert!(vacuous.vacuous && !vacuous.is_verified());
+    assert!(vacuous.explored.assumptions().find(Kind::Vacuous).is_some() && !vacuous.is_verified());
 }
 
 fn cartesian() -> Cartesian<Counters> {
@@ -236,20 +237,14 @@ fn agrees(system: &Counters, cycle_test: CycleTest) -> bool {
         search.collect_all()
     };
     let full = search().run(&mut system.clone(), &mut Full::default());
-    if full.cut.is_some() {
+    if full.explored.cut().is_some() {
         return true;
     }
     let mut reduction = Cartesian::with_cycle_test(cycle_test);
     let reduced = search().run(&mut system.clone(), &mut reduction);
     let ends = |outcome: &Outcome| {
-        let statistics = outcome.statistics;
-        [
-            statistics.terminated,
-            statistics.cut,
-            statistics.deadlocked,
-            statistics.failed,
-        ]
-        .map(|count| count > 0)
+        let ends = outcome.statistics.ends;
+        [ends.terminated, ends.cut, ends.deadlocked, ends.failed].map(|count| count > 0)
     };
     violations(&full) == violations(&reduced)
         && full.verdict() == reduced.verdict()
@@ -277,7 +272,7 @@ fn all_orders_count_alike() {
             let search = Search::new().order(order).collect_all().max_states(2_000);
             let outcome = search.run(&mut system.clone(), &mut cartesian());
             let s = outcome.statistics;
-            (outcome.cut.is_none()).then_some((s.states, s.transitions, s.blocked_steps))
+            (outcome.explored.cut().is_none()).then_some((s.states, s.transitions, s.blocked_steps))
         };
         let breadth_first = count(Order::BreadthFirst);
         assert_eq!(count(Order::DepthFirst), breadth_first);

@@ -7,7 +7,7 @@ use crate::testing::Op::*;
 fn counts(system: &Counters) -> (u64, u64, u64, u64) {
     let mut all = ORDERS.map(|order| {
         let outcome = run(Search::new().order(order).collect_all(), system);
-        assert_eq!(outcome.cut, None);
+        assert_eq!(outcome.explored.cut(), None);
         let s = outcome.statistics;
         assert!(s.peak_frontier > 0 && s.memory_bytes > 0);
         (s.states, s.transitions, s.blocked_steps, s.ended_steps)
@@ -63,8 +63,8 @@ fn depth_is_the_longest_distance() {
     assert_eq!(outcome.statistics.max_depth, 6);
     // Only who read what before the last write matters in the end.
     assert!(outcome.is_verified());
-    let ends = outcome.statistics.terminated;
-    assert_eq!(ends, outcome.statistics.cut + ends);
+    let ends = outcome.statistics.ends.terminated;
+    assert_eq!(ends, outcome.statistics.ends.cut + ends);
 }
 
 #[test]
@@ -75,6 +75,7 @@ fn ends_are_told_apart() {
     let s = outcome.statistics;
     // Cut: chose 1, the other has done both locks. Deadlock: chose 0 and waits for lock 0.
     // Terminated: never, since lock 0 is held for ever by one of them.
+    let s = s.ends;
     assert_eq!((s.terminated, s.cut, s.deadlocked, s.failed), (0, 1, 2, 0));
     assert_eq!(outcome.violations.len(), 2);
 }
@@ -87,6 +88,7 @@ fn a_failed_thread_excuses_a_deadlock() {
     assert_eq!(outcome.violations.len(), 1);
     assert_eq!(outcome.violations[0].places(), [crate::Place(1)]);
     let s = outcome.statistics;
+    let s = s.ends;
     assert_eq!((s.terminated, s.deadlocked, s.failed), (0, 0, 2));
 }
 
@@ -95,5 +97,5 @@ fn a_system_without_threads_has_one_state() {
     let outcome = run(Search::new(), &Counters::new(&[]));
     assert!(outcome.is_verified());
     assert_eq!(outcome.statistics.states, 1);
-    assert_eq!(outcome.statistics.terminated, 1);
+    assert_eq!(outcome.statistics.ends.terminated, 1);
 }

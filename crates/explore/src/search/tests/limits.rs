@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 fn cut_by(outcome: &Outcome, limit: Kind) {
-    assert_eq!(outcome.cut, Some(limit.into()));
+    assert_eq!(outcome.explored.cut(), Some(&limit.into()));
     assert_eq!(reasons(outcome), [limit]);
 }
 
@@ -83,7 +83,7 @@ fn a_violation_stays_one_when_the_search_is_cut() {
     let search = Search::new().collect_all().max_states(4);
     let outcome = run(search, &Counters::new(&failing));
     assert_eq!(outcome.verdict(), Verdict::Violation);
-    assert_eq!(outcome.cut, Some(Kind::States.into()));
+    assert_eq!(outcome.explored.cut(), Some(&Kind::States.into()));
 }
 
 /// A system that never ends and takes its time for every step.
@@ -165,8 +165,8 @@ fn all_executions_cut_is_no_proof() {
     for order in ORDERS {
         let verdict = |codes: &[&[Op]]| {
             let outcome = run(Search::new().order(order), &Counters::new(codes));
-            assert!(outcome.statistics.cut > 0);
-            if outcome.vacuous {
+            assert!(outcome.statistics.ends.cut > 0);
+            if outcome.explored.assumptions().find(Kind::Vacuous).is_some() {
                 assert_eq!(reasons(&outcome), [Kind::Vacuous]);
             }
             outcome.verdict()
@@ -190,7 +190,10 @@ fn an_endless_alternative_is_no_cut() {
     let code = [Choose(2), Assume(0), Goto(0)];
     let outcome = run(Search::new(), &Counters::new(&[&code]));
     assert_eq!(
-        (outcome.statistics.cut, outcome.statistics.terminated),
+        (
+            outcome.statistics.ends.cut,
+            outcome.statistics.ends.terminated
+        ),
         (1, 0)
     );
     assert!(outcome.is_verified());
@@ -313,7 +316,7 @@ fn reductions_remember_little_of_a_choice_and_count_it() {
                 let search = Search::new().max_memory(limit);
                 let outcome = search.run(&mut system, reduction.as_mut());
                 let name = reduction.name();
-                assert_eq!(outcome.cut, Some(Kind::Memory.into()), "{name}");
+                assert_eq!(outcome.explored.cut(), Some(&Kind::Memory.into()), "{name}");
                 let held = reduction.held_bytes() as u64;
                 let all = outcome.statistics.memory_bytes;
                 assert!(held < limit && all >= held, "{name}: {held} of {all}");
@@ -357,7 +360,7 @@ fn what_is_not_preserved_is_not_verified() {
         .properties(asked.with(crate::Property::Deadlock))
         .run(&mut Counters::racing(2), reduction);
     let lost = PropertySet::NONE.with(crate::Property::Deadlock);
-    assert_eq!(outcome.not_preserved, lost);
+    assert_eq!(super::lost(&outcome), Some(lost.to_string()));
     assert_eq!(reasons(&outcome), [Kind::NotPreserved]);
-    assert_eq!(outcome.reduction, "modest");
+    assert_eq!(outcome.asked.reduction, "modest");
 }

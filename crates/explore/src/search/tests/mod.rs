@@ -35,9 +35,14 @@ fn run(search: Search<'_>, system: &Counters) -> Outcome {
 /// Why a search proves nothing.
 fn reasons(outcome: &Outcome) -> Vec<Kind> {
     assert_eq!(outcome.verdict(), Verdict::Inconclusive);
-    let explored = outcome.explored();
-    let kinds = explored.assumptions().iter().map(|one| one.kind);
+    let kinds = outcome.explored.assumptions().iter().map(|one| one.kind);
     kinds.filter(|kind| kind.makes_incomplete()).collect()
+}
+
+/// The properties that were asked for and are not preserved, in words.
+fn lost(outcome: &Outcome) -> Option<String> {
+    let lost = outcome.explored.assumptions().find(Kind::NotPreserved)?;
+    lost.detail.as_ref().map(ToString::to_string)
 }
 
 /// Replays a counterexample and checks that it is one.

@@ -63,7 +63,7 @@ impl Oracle {
                     }
                     Status::Moved => {}
                     Status::Failed(fault) => {
-                        let property = outcome::property_of(fault.kind).expect("a violation");
+                        let property = fault.kind.property().expect("a violation");
                         let name = (property, vec![(0, fault.place.0)]);
                         self.note(name, length + 1, switches);
                     }
@@ -243,7 +243,7 @@ fn compare_switches_of_reductions(system: &Counters, oracle: &Oracle) {
         let found = first.violations.first().map(|violation| violation.switches);
         let name = reduction.name();
         assert_eq!(found, fewest_of_all.min(), "{name}: {system:?}");
-        assert_eq!(first.switches_cut, None);
+        assert_eq!(first.noticed.switches_cut, None);
 
         let all = search()
             .collect_all()

@@ -25,7 +25,7 @@ fn violations(outcome: &Outcome) -> BTreeSet<(Property, Vec<Place>)> {
 fn essence(outcome: &Outcome) -> impl PartialEq + std::fmt::Debug + use<> {
     let s = outcome.statistics;
     let counts = [s.states, s.transitions, s.blocked_steps, s.ended_steps];
-    let ends = [s.terminated, s.cut, s.deadlocked, s.failed];
+    let ends = s.ends;
     let depth = (s.max_depth, s.endless);
     let lengths: Vec<usize> = outcome
         .violations
@@ -33,7 +33,11 @@ fn essence(outcome: &Outcome) -> impl PartialEq + std::fmt::Debug + use<> {
         .map(|v| v.schedule.len())
         .collect();
     (
-        (outcome.verdict(), outcome.cut.clone(), violations(outcome)),
+        (
+            outcome.verdict(),
+            outcome.explored.clone(),
+            violations(outcome),
+        ),
         (counts, ends, depth),
         lengths.into_iter().max(),
     )
@@ -52,7 +56,7 @@ fn counts_do_not_depend_on_workers() {
         let run = |workers| {
             let search = Search::new().properties(PropertySet::ALL).workers(workers);
             let outcome = super::run(search.collect_all(), &system);
-            assert_eq!(outcome.workers, workers);
+            assert_eq!(outcome.statistics.workers, workers);
             outcome
         };
         let alone = essence(&run(1));
@@ -80,7 +84,7 @@ fn the_limit_on_states_is_exact() {
     let states = super::run(Search::new(), &wide()).statistics.states;
     for max in [0, 1, 100, states - 1] {
         let outcome = super::run(Search::new().workers(4).max_states(max), &wide());
-        assert_eq!(outcome.cut, Some(Kind::States.into()));
+        assert_eq!(outcome.explored.cut(), Some(&Kind::States.into()));
         assert_eq!(outcome.statistics.states, max.max(1));
     }
     let outcome = super::run(Search::new().workers(4).max_states(states), &wide());
@@ -91,19 +95,25 @@ fn the_limit_on_states_is_exact() {
 fn other_limits_work() {
     let depth = |workers| {
         let outcome = super::run(Search::new().workers(workers).max_depth(7), &wide());
-        (outcome.cut, outcome.statistics.states)
+        (outcome.explored.cut().cloned(), outcome.statistics.states)
     };
     assert_eq!(depth(1).0, Some(Kind::Depth.into()));
     assert_eq!(depth(3), depth(1));
     let little = Search::new().workers(2).max_memory(1);
-    assert_eq!(super::run(little, &wide()).cut, Some(Kind::Memory.into()));
+    assert_eq!(
+        super::run(little, &wide()).explored.cut(),
+        Some(&Kind::Memory.into())
+    );
     let cancelled = Search::new().workers(2).cancel(Arc::new(true.into()));
     assert_eq!(
-        super::run(cancelled, &wide()).cut,
-        Some(Kind::Cancelled.into())
+        super::run(cancelled, &wide()).explored.cut(),
+        Some(&Kind::Cancelled.into())
     );
     let hurried = Search::new().workers(2).timeout(Duration::ZERO);
-    assert_eq!(super::run(hurried, &wide()).cut, Some(Kind::Time.into()));
+    assert_eq!(
+        super::run(hurried, &wide()).explored.cut(),
+        Some(&Kind::Time.into())
+    );
 }
 
 #[test]
@@ -120,7 +130,7 @@ fn vacuous_searches_and_cycles_are_told_apart() {
 fn orders_that_can_not_be_shared_out_have_one_worker() {
     for order in [Order::DepthFirst, Order::FewestSwitches] {
         let outcome = super::run(Search::new().order(order).workers(4), &wide());
-        assert_eq!(outcome.workers, 1);
+        assert_eq!(outcome.statistics.workers, 1);
     }
 }
 
@@ -130,7 +140,7 @@ fn other_reductions_are_shared_out_as_well() {
         let search = Search::new().workers(workers).collect_all();
         search.run(&mut wide(), &mut Cartesian::default())
     };
-    assert_eq!(run(2).workers, 2);
+    assert_eq!(run(2).statistics.workers, 2);
     assert_eq!(essence(&run(2)), essence(&run(1)));
 }
 

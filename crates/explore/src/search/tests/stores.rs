@@ -15,7 +15,12 @@ fn essence(outcome: &Outcome) -> impl PartialEq + std::fmt::Debug + use<> {
     let found: Vec<_> = (outcome.violations.iter())
         .map(|v| (v.property(), v.places(), v.schedule.len(), v.switches))
         .collect();
-    (outcome.verdict(), outcome.cut.clone(), statistics, found)
+    (
+        outcome.verdict(),
+        outcome.explored.cut().cloned(),
+        statistics,
+        found,
+    )
 }
 
 #[test]
@@ -36,7 +41,7 @@ fn all_stores_give_the_same() {
                 super::run(search.store(store).collect_all(), &system)
             };
             let (flat, tree) = (run(StoreKind::Flat), run(StoreKind::Tree));
-            assert_eq!((flat.store, tree.store), ("flat", "tree"));
+            assert_eq!((flat.noticed.store, tree.noticed.store), ("flat", "tree"));
             assert_eq!(essence(&flat), essence(&tree));
         }
     }
@@ -51,11 +56,11 @@ fn the_tree_is_smaller_and_auto_goes_over_to_it() {
             let flat = run(search().store(StoreKind::Flat), &system);
             let needed = flat.statistics.memory_bytes;
             let auto = run(search().max_memory(needed), &system);
-            assert_eq!(auto.store, "tree");
+            assert_eq!(auto.noticed.store, "tree");
             assert_eq!(essence(&auto), essence(&flat));
             assert!(auto.statistics.memory_bytes < needed);
             let enough = run(search().max_memory(10 * needed), &system);
-            assert_eq!(enough.store, "flat");
+            assert_eq!(enough.noticed.store, "flat");
         }
     }
 }
@@ -66,7 +71,7 @@ fn the_limit_on_states_is_exact_after_going_over() {
     let flat = run(Search::new(), &system).statistics;
     let search = Search::new().max_memory(flat.memory_bytes);
     let cut = run(search.max_states(flat.states - 1), &system);
-    assert_eq!(cut.store, "tree");
-    assert_eq!(cut.cut, Some(Kind::States.into()));
+    assert_eq!(cut.noticed.store, "tree");
+    assert_eq!(cut.explored.cut(), Some(&Kind::States.into()));
     assert_eq!(cut.statistics.states, flat.states - 1);
 }

@@ -266,7 +266,7 @@ fn a_reduction_does_not_claim_what_it_cannot_see() {
         match reduction.keeps_every_step() {
             true => assert_eq!(outcome.verdict(), Verdict::Violation),
             false => {
-                assert_eq!(outcome.not_preserved, termination());
+                assert_eq!(super::lost(&outcome), Some(termination().to_string()));
                 assert_eq!(reasons(&outcome), [Kind::NotPreserved]);
             }
         }
@@ -279,6 +279,6 @@ fn limits_hold_while_cycles_are_looked_for() {
     let search = || search(Order::BreadthFirst).store(StoreKind::Flat);
     let needed = run(search(), &system).statistics.memory_bytes;
     let outcome = run(search().max_memory(needed), &system);
-    assert_eq!(outcome.cut, Some(Kind::Memory.into()));
+    assert_eq!(outcome.explored.cut(), Some(&Kind::Memory.into()));
     assert!(!outcome.is_verified());
 }

@@ -1,5 +1,7 @@
 //! Which violations are found, and by which schedules.
 
+use raddle_outcome::Extent;
+
 use super::*;
 use crate::property::Property;
 use crate::testing::Op::*;
@@ -131,7 +133,9 @@ fn all_distinct_violations_are_collected() {
     for order in ORDERS {
         let first = run(Search::new().order(order), &system);
         assert_eq!(first.violations.len(), 1);
+        assert_eq!(first.explored.extent(), Extent::Some, "it stopped there");
         let all = run(Search::new().order(order).collect_all(), &system);
+        assert_eq!(all.explored.extent(), Extent::All);
         let mut places: Vec<_> = all.violations.iter().map(Violation::places).collect();
         places.sort();
         // No deadlock of the third thread: others have always failed by then.
@@ -140,7 +144,7 @@ fn all_distinct_violations_are_collected() {
             let lengths = all.violations.iter().map(|v| v.schedule.len());
             assert_eq!(lengths.collect::<Vec<_>>(), [1, 2]);
         }
-        assert_eq!(all.cut, None);
+        assert_eq!(all.explored.cut(), None);
     }
 }
 

@@ -3,7 +3,7 @@
 use std::hash::{Hash as _, Hasher};
 use std::mem::discriminant;
 
-use raddle_schedule::{Access, Mode};
+use raddle_schedule::{Mode, ValuedAccess};
 
 use super::watch::Memory;
 use crate::rt::objects::Kind;
@@ -224,7 +224,7 @@ impl Digest {
         }
     }
 
-    pub(super) fn touches(&mut self, kind: Kind, access: &Access) {
+    pub(super) fn touches(&mut self, kind: Kind, access: &ValuedAccess) {
         self.values = mix(self.values, u64::from(access.location.0));
         // Versions of locks are changed by the iterations themselves, and counts by others, without notice.
         let observed = match kind {

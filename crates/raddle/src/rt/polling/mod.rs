@@ -21,6 +21,7 @@
 //! The local state of real code cannot be observed. It is inferred: a [scout](scout) runs the thread alone, for up to `spin_limit`
 //! iterations, and finds the smallest `a + p` after which the operations, locations, values and the thread's [stack](stack) repeat; or that the loop
 //! ends by itself, and after how many iterations. One site may be reached in many local states: the function that polls is called for this and for that.
+//! Where a thread chooses, it is followed once for each alternative, which it then always takes.
 //! What a scout finds holds for one of them, which depends on the thread's causal [past](past) alone; so each suspension with another past sends another scout.
 //! The largest number that was found is the *allowance* of the site. It is 0 until a scout says otherwise, and if one does, the
 //! exploration begins again. Sites at one place in the source have the highest allowance of them: a higher one only suspends later. A stack that repeats only
@@ -52,15 +53,17 @@
 //! If no thread can do anything else, the suspended ones continue, in turns, as a last resort. If one of them then leaves its loop, its allowance was too
 //! small, and the exploration begins again. If nothing changes for `spin_limit` steps, the execution is a live-lock.
 
+mod alone;
 mod iterations;
 mod past;
 mod scout;
 mod sites;
 mod stack;
+mod suspension;
 mod watch;
 
 use raddle_outcome::Kind as Assumed;
-use raddle_schedule::{Access, Mode};
+use raddle_schedule::{Mode, ThreadId, ValuedAccess};
 
 use super::Place;
 use super::effect::effect;
@@ -73,8 +76,7 @@ use iterations::{Digest, Iterations};
 pub(crate) use past::{Past, Pasts};
 pub(crate) use sites::Sites;
 pub(crate) use stack::{poll_at, scrub};
-use watch::Memory;
-pub(crate) use watch::Watch;
+use watch::{Memory, Watch};
 
 /// How often a thread may say that it polls without making an operation in between. Loops that do so for a while only let time pass; after
 /// that, one does nothing else.
@@ -92,6 +94,9 @@ const BUSY: u32 = 4;
 /// How many disturbed iterations it makes then, whether they change something or not. Two loops that only look at what locks protect find each other's locks taken
 /// now and then, which is nothing to wait for; that they always do so takes a schedule that few explorers come to.
 const HARASSED: u32 = 16;
+
+/// How many steps of last resort are made for nothing in an execution that will turn out to be infeasible.
+const IDLE: u32 = 64;
 
 /// What is known of how a thread polls in this execution.
 #[derive(Debug, Default)]
@@ -174,7 +179,7 @@ impl Polling {
     }
 
     /// What a suspended operation waits for.
-    pub(super) fn watched(&self, suspended: Option<Suspended>) -> &[Watch] {
+    fn watched(&self, suspended: Option<Suspended>) -> &[Watch] {
         suspended.map_or(&[], |suspended| {
             let (first, end) = suspended.watches;
             &self.watches[first as usize..end as usize]
@@ -225,7 +230,7 @@ impl Polling {
     }
 
     /// Whether the thread has been at a place before its last arrival: it is in a loop around the site.
-    pub(super) fn polls_at(&self, announced: &[Announced], place: Place) -> bool {
+    fn polls_at(&self, announced: &[Announced], place: Place) -> bool {
         self.has_begun
             && announced[..self.arrived_at.min(announced.len())]
                 .iter()
@@ -235,11 +240,11 @@ impl Polling {
     }
 
     /// Remembers what a step found and left. `own` are the accesses of the operation itself.
-    pub(super) fn note_step(
+    fn note_step(
         &mut self,
         announced: &Announced,
-        made: Outcome,
-        own: &[Access],
+        made: Found,
+        own: &[ValuedAccess],
         objects: &Objects,
     ) {
         // These are only possible because another thread has done something, and not again for the same reason.
@@ -274,7 +279,7 @@ impl Polling {
             }
         }
         let is_silent =
-            |access: &Access| access.mode != Mode::Shared && access.before == access.after;
+            |access: &ValuedAccess| access.mode != Mode::Shared && access.before == access.after;
         let is_single = matches!(own, [access] if is_silent(access));
         self.iterations.note(digest, is_single);
         if matches!(announced.operation, Operation::Spawn { .. }) {
@@ -288,9 +293,9 @@ impl Polling {
     }
 }
 
-/// What became of a step.
+/// What a step that polling has to know of takes and finds.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Outcome {
+pub(super) struct Found {
     pub(super) choice: u32,
     pub(super) result: u64,
     /// If its thread was suspended before it: why it no longer is.
@@ -384,9 +389,7 @@ impl State {
             {
                 self.assume(Assumed::SuspendedLoop.at(place));
                 self.thread_mut(current).polling.suspend = Some(Suspend::Single(last));
-                if !last.watch.sees(self.objects.value(last.watch.location)) {
-                    self.want_scout(number, place);
-                }
+                self.want_scout(number, place, &[last.watch]);
             }
             return;
         }
@@ -396,26 +399,31 @@ impl State {
         let first = polling.watches.len();
         let ignores_alike = polling.woken_by_alike;
         polling.memory.watch(&mut polling.watches, ignores_alike);
-        let sees = |watch: &Watch| watch.sees(self.objects.value(watch.location));
-        // Alone it would find what it has found before.
-        let is_alone = !polling.watches[first..].iter().any(sees);
+        let watches = polling.watches[first..].to_vec();
         polling.suspend = Some(Suspend::Sequence {
             first: self::number(first),
             count,
         });
         self.assume(Assumed::SuspendedLoop.at(place));
-        if is_alone {
-            self.want_scout(number, place);
-        }
+        self.want_scout(number, place, &watches);
     }
 
-    /// The current thread is suspended at a site: a scout is to find out what it would do.
-    fn want_scout(&mut self, site: usize, place: Place) {
-        if self.settings.replayed > 0 {
+    /// The current thread is suspended at a site: a scout is to find out what it would do alone.
+    fn want_scout(&mut self, site: usize, place: Place, watches: &[Watch]) {
+        let past = self.thread(self.current).polling.sequence_past;
+        if self.settings.replayed > 0 || self.sites.is_scouted(site, past) {
             return;
         }
-        let past = self.thread(self.current).polling.sequence_past;
-        if self.sites.want(self.current, site, past, self.made.len()) {
+        // Others may have been faster in this schedule, or hold a lock that the thread comes to. An explorer that runs one schedule of each class may have
+        // no other.
+        let sees = |watch: &Watch| watch.sees(self.objects.value(watch.location));
+        let steps = self.steps_without_others(watches).or_else(|| {
+            let all = (0..self.made.len()).collect();
+            (!watches.iter().any(sees)).then_some(all)
+        });
+        if let Some(steps) = steps
+            && self.sites.want(self.current, site, past, steps)
+        {
             self.assume(Assumed::Scouts.at(place));
         }
     }
@@ -489,21 +497,19 @@ impl State {
         }
     }
 
-    /// Why a thread that is suspended before its next operation can continue.
-    pub(super) fn woken(&self, announced: &Announced, watched: &[Watch]) -> Option<Woken> {
-        announced.suspended?;
-        let sees = |ignored: fn(&Watch, u64) -> bool| {
-            watched
-                .iter()
-                .any(|watch| ignored(watch, self.objects.value(watch.location)))
-        };
-        Some(if sees(Watch::sees_change) {
-            Woken::ByChange
-        } else if sees(Watch::sees_alike) {
-            Woken::ByAlike
-        } else {
-            Woken::LastResort
-        })
+    /// Whether it is known that polling leads to nothing, though it has not done so for long: threads have continued as a last resort, scouts find out what each of
+    /// them does alone, and none of them has changed anything.
+    pub(super) fn polls_for_nothing(&self) -> bool {
+        let is_scouted =
+            |&id: &ThreadId| {
+                let thread = self.thread(id);
+                let is_suspended = thread.next().is_some_and(|next| next.suspended.is_some());
+                !is_suspended
+                    || thread.polling.iterations.site().is_some_and(|site| {
+                        self.sites.is_scouted(site, thread.polling.sequence_past)
+                    })
+            };
+        self.idle >= IDLE && self.started.iter().all(is_scouted)
     }
 
     /// What to say when polling has led to nothing for too long.
@@ -534,7 +540,7 @@ struct Last {
 }
 
 /// Whether an access changes something, other than that somebody was there for a moment.
-pub(super) fn progresses(kind: Kind, access: &Access) -> bool {
+fn progresses(kind: Kind, access: &ValuedAccess) -> bool {
     let passing = match kind {
         Kind::Mutex => mx::LOCKED | mx::ALL_ALIKE,
         Kind::RwLock => rw::READERS | rw::WRITER | rw::ALL_ALIKE,

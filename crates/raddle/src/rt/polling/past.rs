@@ -4,7 +4,7 @@
 //! the data that these protect, is determined by the steps that they come after. So two executions in which these are the same leave the thread in the same
 //! local state. A hash of them stands for it, which no order of independent steps changes.
 
-use raddle_schedule::{Access, Mode};
+use raddle_schedule::{Mode, ValuedAccess};
 
 use super::iterations::mix;
 
@@ -29,7 +29,12 @@ impl Pasts {
     }
 
     /// A thread with this past makes a step.
-    pub(in crate::rt) fn step(&mut self, thread: &mut Past, choice: u32, accesses: &[Access]) {
+    pub(in crate::rt) fn step(
+        &mut self,
+        thread: &mut Past,
+        choice: u32,
+        accesses: &[ValuedAccess],
+    ) {
         let mut past = mix(thread.0, 1 + u64::from(choice));
         for access in accesses {
             if self.0.len() <= access.location.index() {
@@ -54,13 +59,13 @@ impl Pasts {
 
 #[cfg(test)]
 mod tests {
-    use raddle_schedule::Location;
+    use raddle_schedule::LocationId;
 
     use super::*;
 
-    fn access(at: u32, mode: Mode) -> Access {
-        Access {
-            location: Location(at),
+    fn access(at: u32, mode: Mode) -> ValuedAccess {
+        ValuedAccess {
+            location: LocationId(at),
             mode,
             before: 0,
             after: 0,
@@ -68,7 +73,7 @@ mod tests {
     }
 
     /// The pasts of two threads whose steps are made in this order.
-    fn pasts(steps: &[(usize, Access)]) -> [Past; 2] {
+    fn pasts(steps: &[(usize, ValuedAccess)]) -> [Past; 2] {
         let (mut all, mut threads) = (Pasts::default(), [Past::default(); 2]);
         for &(thread, access) in steps {
             all.step(&mut threads[thread], 0, &[access]);

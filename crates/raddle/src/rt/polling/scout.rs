@@ -1,9 +1,10 @@
 //! Scouts: what a suspended thread would do if it were not suspended.
 //!
-//! A scout runs the execution so far once more, in a state of its own, and then only the one thread, for as many iterations as it takes. The
+//! A scout runs the execution so far once more, in a state of its own, and then only the one thread, for as many iterations as it takes. What
+//! others have done that the thread would find [is left out](super::alone), if the thread has seen nothing of it yet. The
 //! exploration does not notice, unless it learns that the site needs another allowance.
 
-use raddle_schedule::{Execution, Move, Step, ThreadId};
+use raddle_schedule::{Execution, Move, Observed, ThreadId};
 
 use super::iterations::{Iterations, Repetition};
 use super::past::Past;
@@ -16,13 +17,16 @@ pub(super) const LONGEST_ON_STACK: usize = 64;
 /// How many iterations a brief scout makes at least.
 const BRIEF: u32 = 128;
 
+/// How many scouts are sent from one place because the thread chooses what to do: each of them has it always choose the same.
+const MOST_CHOICES: u32 = 8;
+
 /// A thread was suspended at a site of which too little is known.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Wanted {
     pub(super) thread: ThreadId,
     pub(super) site: usize,
-    /// How many steps had been made.
-    pub(super) steps: usize,
+    /// The steps that led there, by their numbers in the execution.
+    pub(super) steps: Vec<usize>,
     /// What the thread's local state depends on.
     pub(super) past: Past,
 }
@@ -34,7 +38,8 @@ pub(in crate::rt) struct Scout {
     pub(super) site: usize,
     /// Whether the execution has come to where the thread is suspended.
     is_there: bool,
-    /// The last count of undisturbed iterations.
+    /// The count of undisturbed iterations where the thread is suspended, and the last one.
+    first_count: u32,
     count: u32,
     /// The highest count after which the thread has left the loop.
     left_after: u32,
@@ -47,14 +52,21 @@ pub(in crate::rt) struct Scout {
     /// What it does then.
     repeats: Option<Repetition>,
     single: bool,
+    /// Whether another thread holds a lock that the loop needs, so that nothing more can be found out here.
+    is_hindered: bool,
+    /// Which alternative it takes of what the program chooses, as far as there are as many.
+    choice: u32,
+    /// How many alternatives it has met at most.
+    alternatives: u32,
 }
 
 impl Scout {
-    fn new(wanted: Wanted, brief: bool) -> Self {
+    fn new(wanted: &Wanted, brief: bool, choice: u32) -> Self {
         Self {
             thread: wanted.thread,
             site: wanted.site,
             is_there: false,
+            first_count: 0,
             count: 0,
             left_after: 0,
             has_left: false,
@@ -62,6 +74,9 @@ impl Scout {
             brief: brief && cfg!(target_arch = "x86_64"),
             repeats: None,
             single: false,
+            is_hindered: false,
+            choice,
+            alternatives: 1,
         }
     }
 
@@ -82,17 +97,22 @@ impl Scout {
         let repeats = || Repetition::with_stack(iterations.since(self.site));
         let is_enough = self.brief && count >= BRIEF && count.is_power_of_two();
         if is_long || is_enough && repeats().is_some() {
-            self.is_over = true;
-            let iterations = iterations.since(self.site);
-            // If the stack does not repeat, or only after very many iterations, what it contains does not matter (the address of a buffer
-            // that grows, say), or the loop counts without end.
-            self.repeats = repeats()
-                .filter(|found| found.transient + found.period <= LONGEST_ON_STACK)
-                .or_else(|| Repetition::of(iterations));
-            self.single = self
-                .repeats
-                .is_some_and(|found| found.is_single(iterations));
+            self.conclude(iterations);
         }
+    }
+
+    /// The thread is taken to repeat for ever what it did last.
+    fn conclude(&mut self, iterations: &Iterations) {
+        self.is_over = true;
+        let iterations = iterations.since(self.site);
+        // If the stack does not repeat, or only after very many iterations, what it contains does not matter (the address of a buffer
+        // that grows, say), or the loop counts without end.
+        self.repeats = Repetition::with_stack(iterations)
+            .filter(|found| found.transient + found.period <= LONGEST_ON_STACK)
+            .or_else(|| Repetition::of(iterations));
+        self.single = self
+            .repeats
+            .is_some_and(|found| found.is_single(iterations));
     }
 
     /// The thread does something else than to poll.
@@ -101,14 +121,25 @@ impl Scout {
         self.left_after = self.left_after.max(self.count);
     }
 
+    /// Whether it has found out what it was sent for.
+    pub(super) fn is_conclusive(&self) -> bool {
+        !self.is_hindered
+    }
+
     /// How many undisturbed iterations the site is to be allowed: those after which the thread leaves by itself, and those after which it has gone once
     /// through what repeats.
     pub(super) fn allowance(&self) -> u32 {
         let repeats = self
             .repeats
             .map_or(0, |found| found.transient + found.period - 1);
-        self.left_after
-            .max(u32::try_from(repeats).unwrap_or(u32::MAX))
+        let most = self
+            .left_after
+            .max(u32::try_from(repeats).unwrap_or(u32::MAX));
+        match self.choice {
+            0 => most,
+            // The thread has chosen otherwise before. It may as well choose so from the beginning.
+            _ => most.saturating_sub(self.first_count),
+        }
     }
 
     pub(super) fn is_single(&self) -> bool {
@@ -125,36 +156,54 @@ impl Program {
         }
         let moves = self.moves();
         for wanted in wanted {
-            let scout = self.send(wanted, &moves[..wanted.steps]);
-            let mut state = self.runtime.state.borrow_mut();
-            state.learned |= state.sites.learn(&scout);
+            let moves: Vec<Move> = wanted.steps.iter().map(|&step| moves[step]).collect();
+            let mut is_conclusive = true;
+            for choice in 0..MOST_CHOICES {
+                let scout = self.send(&wanted, &moves, choice);
+                let mut state = self.runtime.state.borrow_mut();
+                if scout.is_conclusive() {
+                    state.learned |= state.sites.learn(&scout);
+                } else {
+                    is_conclusive = false;
+                }
+                if choice + 1 >= scout.alternatives {
+                    break;
+                }
+            }
+            if !is_conclusive {
+                let mut state = self.runtime.state.borrow_mut();
+                state.sites.take_back(&wanted);
+            }
         }
     }
 
-    fn send(&mut self, wanted: Wanted, moves: &[Move]) -> Scout {
+    fn send(&mut self, wanted: &Wanted, moves: &[Move], choice: u32) -> Scout {
         let brief = self.runtime.state.borrow_mut().sites.send(wanted);
         let mut state = self.runtime.state.borrow().apprentice();
-        state.sites.scout = Some(Scout::new(wanted, brief));
+        state.sites.scout = Some(Scout::new(wanted, brief, choice));
         let mut other = self.with_state(state);
         std::mem::swap(&mut self.pool, &mut other.pool);
         other.follow(wanted.thread, moves);
         std::mem::swap(&mut self.pool, &mut other.pool);
-        // What is left behind is left on this thread.
-        let left = other.runtime.state.borrow().stuck_unwinding;
-        self.runtime.state.borrow_mut().stuck_unwinding = left;
         other.scout_mut(|scout| *scout)
     }
 
     /// Runs these moves, and then one thread alone.
     fn follow(&mut self, thread: ThreadId, moves: &[Move]) {
         self.restart();
-        let mut step = Step::default();
+        let mut step = Observed::default();
         if moves.iter().all(|&next| self.advance(next, &mut step)) {
             self.find_suspended(thread);
-            while !self.scout_mut(|scout| scout.is_over) && !self.has_too_many_steps() {
-                let choice = u32::from(self.may_time_out(thread));
-                if !self.advance(Move { thread, choice }, &mut step) {
-                    self.scout_mut(Scout::leaves);
+            while !self.scout_mut(|scout| scout.is_over) {
+                let choice = self.choice_of(thread);
+                if self.has_too_many_steps() {
+                    self.conclude(thread);
+                } else if !self.advance(Move { thread, choice }, &mut step) {
+                    let is_hindered = self.waits_for_known_lock(thread);
+                    self.scout_mut(|scout| match is_hindered {
+                        true => scout.is_hindered = true,
+                        false => scout.leaves(),
+                    });
                     break;
                 }
             }
@@ -170,7 +219,30 @@ impl Program {
             scout.is_there = true;
             let iterations = &state.threads[thread.index()].polling.iterations;
             scout.count = iterations.count(scout.site);
+            scout.first_count = scout.count;
         }
+    }
+
+    /// The execution is as long as it may be.
+    fn conclude(&self, thread: ThreadId) {
+        let mut state = self.runtime.state.borrow_mut();
+        let state = &mut *state;
+        if let Some(scout) = &mut state.sites.scout {
+            scout.conclude(&state.threads[thread.index()].polling.iterations);
+        }
+    }
+
+    /// Whether the thread waits for a lock that it has taken in earlier iterations, and has done nothing in this one that it has not done in
+    /// those. It does not leave its loop then: another thread happens to hold the lock. To be suspended until the lock changes is the same to it
+    /// as to wait for the lock, so it needs no allowance to come as far as that. (If it had one, it would be suspended an iteration later, and another scout would be hindered
+    /// there.)
+    fn waits_for_known_lock(&self, thread: ThreadId) -> bool {
+        let state = self.runtime.state.borrow();
+        let thread = state.thread(thread);
+        let lock = thread.next().and_then(|next| next.operation.locks());
+        let memory = &thread.polling.memory;
+        state.failure.is_none()
+            && lock.is_some_and(|lock| memory.knew(lock) && memory.does_as_before())
     }
 
     fn scout_mut<R>(&self, change: impl FnOnce(&mut Scout) -> R) -> R {
@@ -183,18 +255,29 @@ impl Program {
         state.made.len() >= state.settings.max_steps
     }
 
-    /// Whether a thread that waits alone has to decide about a timeout: nobody else would end the wait.
-    fn may_time_out(&self, thread: ThreadId) -> bool {
-        let state = self.runtime.state.borrow();
-        let next = state.thread(thread).next();
-        next.is_some_and(|next| {
-            let timeout = Reason::Timeout;
-            matches!(next.operation, Operation::Choose { reason, .. } if reason == timeout)
-        })
+    /// Which alternative a thread takes that is followed. A wait times out: nobody else would end it.
+    fn choice_of(&self, thread: ThreadId) -> u32 {
+        let mut state = self.runtime.state.borrow_mut();
+        let next = state.thread(thread).next().map(|next| next.operation);
+        let Some(Operation::Choose {
+            alternatives,
+            reason,
+        }) = next
+        else {
+            return 0;
+        };
+        match (reason, &mut state.sites.scout) {
+            (Reason::Timeout, _) => 1,
+            (Reason::Asked | Reason::WeakFailure, Some(scout)) => {
+                scout.alternatives = scout.alternatives.max(alternatives);
+                scout.choice.min(alternatives - 1)
+            }
+            _ => 0,
+        }
     }
 
     /// Makes a step, if it is possible whatever the thread watches.
-    fn advance(&mut self, next: Move, step: &mut Step) -> bool {
+    fn advance(&mut self, next: Move, step: &mut Observed) -> bool {
         let can_move = {
             let state = self.runtime.state.borrow();
             state.failure.is_none()

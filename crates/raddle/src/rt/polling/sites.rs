@@ -108,11 +108,22 @@ impl Sites {
         &self.sites[number]
     }
 
-    /// A thread with this past is suspended at a site, after so many steps: a scout is to be sent, unless one was. Returns whether there were too many.
-    #[must_use]
-    pub(super) fn want(&mut self, thread: ThreadId, site: usize, past: Past, steps: usize) -> bool {
+    /// Whether a scout was sent, or is to be sent, from where a thread with this past is suspended at a site.
+    pub(super) fn is_scouted(&self, site: usize, past: Past) -> bool {
         let is_wanted = |one: &Wanted| (one.site, one.past) == (site, past);
-        if self.scouted.contains(&(site, past)) || self.wanted.iter().any(is_wanted) {
+        self.scouted.contains(&(site, past)) || self.wanted.iter().any(is_wanted)
+    }
+
+    /// A thread with this past is suspended at a site, after these steps: a scout is to be sent, unless one was. Returns whether there were too many.
+    #[must_use]
+    pub(super) fn want(
+        &mut self,
+        thread: ThreadId,
+        site: usize,
+        past: Past,
+        steps: Vec<usize>,
+    ) -> bool {
+        if self.is_scouted(site, past) {
             return false;
         }
         let are_too_many = self.sites[site].scouts >= MOST_SCOUTS;
@@ -129,11 +140,17 @@ impl Sites {
 
     /// A scout is sent. Returns whether it may be brief, because another one has seen the site for long. (Of an execution that is given up, none
     /// is: others come to the same state.)
-    pub(super) fn send(&mut self, wanted: Wanted) -> bool {
+    pub(super) fn send(&mut self, wanted: &Wanted) -> bool {
         self.scouted.insert((wanted.site, wanted.past));
         let scouts = &mut self.sites[wanted.site].scouts;
         *scouts += 1;
         *scouts > LONG_SCOUTS
+    }
+
+    /// A scout has found out nothing, because another thread held a lock. It will be wanted again, in executions where none does.
+    pub(super) fn take_back(&mut self, wanted: &Wanted) {
+        self.scouted.remove(&(wanted.site, wanted.past));
+        self.sites[wanted.site].scouts -= 1;
     }
 
     pub(super) fn take_wanted(&mut self) -> Vec<Wanted> {
@@ -189,7 +206,7 @@ mod tests {
     fn what_is_wanted_in_an_execution_is_not_handed_on() {
         let mut sites = Sites::default();
         let site = sites.number(ThreadId(0), Location::caller(), None);
-        assert!(!sites.want(ThreadId(0), site, Past::default(), 39));
+        assert!(!sites.want(ThreadId(0), site, Past::default(), vec![39]));
         let mut known = sites.known();
         assert!(known.take_wanted().is_empty());
         assert_eq!(sites.take_wanted().len(), 1);
@@ -202,13 +219,13 @@ mod tests {
         let site = sites.number(ThreadId(0), Location::caller(), None);
         for _ in 0..2 {
             sites.begin();
-            assert!(!sites.want(ThreadId(0), site, Past::default(), 39));
-            assert!(!sites.want(ThreadId(0), site, Past::default(), 39));
+            assert!(!sites.want(ThreadId(0), site, Past::default(), vec![39]));
+            assert!(!sites.want(ThreadId(0), site, Past::default(), vec![39]));
             assert_eq!(sites.wanted.len(), 1);
         }
-        let wanted = sites.take_wanted()[0];
-        assert!(!sites.send(wanted));
-        assert!(!sites.want(ThreadId(0), site, Past::default(), 39));
+        let wanted = sites.take_wanted().remove(0);
+        assert!(!sites.send(&wanted));
+        assert!(!sites.want(ThreadId(0), site, Past::default(), vec![39]));
         assert!(sites.take_wanted().is_empty());
     }
 

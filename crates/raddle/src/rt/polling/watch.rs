@@ -1,6 +1,6 @@
 //! What a thread that polls has touched, and what it waits for a change of.
 
-use raddle_schedule::{Access, Location, Mode};
+use raddle_schedule::{LocationId, Mode, ValuedAccess};
 
 use super::alike;
 use crate::rt::objects::Kind;
@@ -8,8 +8,8 @@ use crate::rt::operation::{mx, rw};
 
 /// A location that a suspended thread waits for a change of.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Watch {
-    pub(crate) location: Location,
+pub(super) struct Watch {
+    pub(super) location: LocationId,
     left: u64,
     /// The part of the value that does not matter to the thread.
     ignored: u64,
@@ -19,7 +19,7 @@ pub(crate) struct Watch {
 
 impl Watch {
     /// `waits`: the operation would have waited for the lock, or gives it back.
-    pub(super) fn new(kind: Kind, access: &Access, waits: bool) -> Self {
+    pub(super) fn new(kind: Kind, access: &ValuedAccess, waits: bool) -> Self {
         let ignored = match (kind, access.mode) {
             // Who waits for a lock never sees that it is taken.
             (Kind::Mutex, _) if waits => mx::LOCKED,
@@ -37,7 +37,7 @@ impl Watch {
     }
 
     /// Whether a value ends the wait.
-    pub(crate) fn sees(&self, value: u64) -> bool {
+    pub(super) fn sees(&self, value: u64) -> bool {
         (value ^ self.left) & !self.ignored != 0
     }
 
@@ -117,8 +117,13 @@ impl Memory {
     }
 
     /// The thread touches a location. Returns whether another thread has changed it.
-    pub(super) fn touch(&mut self, kind: Kind, access: &Access, waits: bool) -> Option<Change> {
-        let Access {
+    pub(super) fn touch(
+        &mut self,
+        kind: Kind,
+        access: &ValuedAccess,
+        waits: bool,
+    ) -> Option<Change> {
+        let ValuedAccess {
             location,
             mode,
             before,
@@ -171,7 +176,7 @@ impl Memory {
 
     /// An iteration ends. Returns whether it has changed something.
     pub(super) fn end_iteration(&mut self) -> bool {
-        let has_changed = std::mem::take(&mut self.effect) || self.changes();
+        let has_changed = std::mem::take(&mut self.effect) || self.changes(|touch| touch.passing);
         self.last = self.iteration;
         self.iteration = self.touches.len();
         self.iterations += 1;
@@ -188,8 +193,8 @@ impl Memory {
         self.sequence = self.iteration;
     }
 
-    /// Whether this iteration has left a location in another way than it found it.
-    fn changes(&self) -> bool {
+    /// Whether this iteration has left a location in another way than it found it, but for a part of the value that does not count.
+    fn changes(&self, ignored: impl Fn(&Touch) -> u64) -> bool {
         let touches = &self.touches[self.iteration..];
         // What the last touch of each location left, against what the first one found; for counts, the sum.
         touches.iter().enumerate().any(|(index, first)| {
@@ -205,14 +210,28 @@ impl Memory {
                 only_adds &= touch.mode == Mode::Shared;
             }
             let changed = if only_adds { added } else { left ^ first.found };
-            changed & !first.passing != 0
+            changed & !ignored(first) != 0
         })
     }
 
     /// Whether the thread has touched a location in its sequence of iterations.
-    pub(super) fn knows(&self, location: Location) -> bool {
+    pub(super) fn knows(&self, location: LocationId) -> bool {
         let mut touches = self.touches[self.sequence..].iter();
         touches.any(|touch| touch.watch.location == location)
+    }
+
+    /// The same, before this iteration.
+    pub(super) fn knew(&self, location: LocationId) -> bool {
+        let mut touches = self.touches[self.sequence..self.iteration].iter();
+        touches.any(|touch| touch.watch.location == location)
+    }
+
+    /// Whether this iteration has touched nothing so far that those before it have not, and has changed nothing but that it holds locks.
+    pub(super) fn does_as_before(&self) -> bool {
+        let touches = &self.touches[self.iteration..];
+        let knew = |touch: &Touch| self.knew(touch.watch.location);
+        let beside_locks = |touch: &Touch| if touch.passing == 0 { 0 } else { u64::MAX };
+        !self.effect && !self.changes(beside_locks) && touches.iter().all(knew)
     }
 
     /// Adds what is to be watched: all that was touched in the sequence, with the values that were left last.

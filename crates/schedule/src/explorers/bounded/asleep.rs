@@ -3,17 +3,26 @@
 use std::rc::Rc;
 
 use super::Search;
-use crate::execution::{Access, Execution, Location, Mode, Status, ThreadId};
+use crate::execution::{Execution, LocationId, Mode, Readiness, ThreadId, ValuedAccess};
 
 /// What a thread does from some state on until it ends or is blocked.
 #[derive(Debug, Default)]
 pub(super) struct Run {
     /// What its steps touch, and the step at which it is blocked.
-    touches: Vec<(Location, Mode)>,
-    /// Where those of each step begin.
+    touches: Vec<(LocationId, Mode)>,
+    /// Where those of each step begin, and those of the step at which it is blocked.
     steps: Vec<usize>,
-    /// The number of steps up to the last one that has alternatives or comes after everything.
-    fixed: usize,
+    /// Of each step, whether it has alternatives or comes after everything: it cannot be moved.
+    fixed: Vec<bool>,
+}
+
+/// How much of a run has to be moved before others for the rest to be the same.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Extent {
+    /// All of it: to leave the thread earlier would cost a preemption.
+    Whole,
+    /// One step: the thread is preempted anyway, before it or after it.
+    FirstStep,
 }
 
 /// A thread whose run from some earlier state on was explored, and that no step since then conflicts with.
@@ -21,36 +30,45 @@ pub(super) struct Run {
 pub(super) struct Asleep {
     pub(super) thread: ThreadId,
     run: Rc<Run>,
-    /// Where in the touches of the run it sleeps.
+    /// Which touches of the run count.
     from: usize,
+    to: usize,
     /// The locations below this had the same numbers then.
     stable_locations: usize,
 }
 
 impl Asleep {
-    /// A thread that sleeps before a step of a run; nothing, if the rest of the run cannot be moved before others.
+    /// A thread that sleeps before a step of a run; nothing, if that much of the run cannot be moved before others.
     pub(super) fn new(
         thread: ThreadId,
-        run: Rc<Run>,
-        step: usize,
+        (run, step): (Rc<Run>, usize),
+        extent: Extent,
         stable_locations: usize,
     ) -> Option<Self> {
-        (step >= run.fixed).then(|| Self {
+        let (end, to) = match extent {
+            Extent::Whole => (run.fixed.len(), run.touches.len()),
+            Extent::FirstStep => (step + 1, run.steps[step + 1]),
+        };
+        let is_fixed = run.fixed[step..end].contains(&true);
+        (!is_fixed).then(|| Self {
             thread,
             from: run.steps[step],
+            to,
             run,
             stable_locations,
         })
     }
 
     /// Whether its run may conflict with such an access.
-    fn conflicts_with(&self, access: &Access) -> bool {
-        self.run.touches[self.from..].iter().any(|&(at, mode)| {
-            // Two locations that were not known then may be the same, whatever their numbers.
-            let may_be_same = at == access.location
-                || at.index().min(access.location.index()) >= self.stable_locations;
-            may_be_same && mode.conflicts_with(access.mode)
-        })
+    fn conflicts_with(&self, access: &ValuedAccess) -> bool {
+        self.run.touches[self.from..self.to]
+            .iter()
+            .any(|&(at, mode)| {
+                // Two locations that were not known then may be the same, whatever their numbers.
+                let may_be_same = at == access.location
+                    || at.index().min(access.location.index()) >= self.stable_locations;
+                may_be_same && mode.conflicts_with(access.mode)
+            })
     }
 }
 
@@ -74,7 +92,7 @@ impl<X: Execution> Search<'_, X> {
             }
         }
         // A thread that is left because it is blocked: where it is not, to leave it would cost a preemption.
-        if !asleep.is_empty() && self.execution.status(thread) == Status::Blocked {
+        if !asleep.is_empty() && self.execution.readiness(thread) == Readiness::Blocked {
             self.cut.set_to_first(&self.trace, self.trace.len());
             let number = self.trace.count(thread);
             self.execution
@@ -166,13 +184,12 @@ impl<X: Execution> Search<'_, X> {
             run.touches
                 .extend(accesses.map(|access| (access.location, access.mode)));
             let known = &self.trace.events()[event];
-            if known.alternatives > 1 || known.last_resort {
-                run.fixed = run.steps.len();
-            }
+            run.fixed.push(known.alternatives > 1 || known.last_resort);
         }
+        run.steps.push(run.touches.len());
         let number = self.trace.events()[end - 1].number + 1;
         let goes_on = number < self.trace.count(thread);
-        if goes_on || self.execution.status(thread) != Status::Ended {
+        if goes_on || self.execution.readiness(thread) != Readiness::Ended {
             self.cut.set_to_first(&self.trace, end);
             self.execution
                 .foresee(&self.trace, &self.cut, thread, number, &mut self.step);

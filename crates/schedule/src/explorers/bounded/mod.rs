@@ -65,7 +65,17 @@
 //!   neither sleeps nor is in `P`, so no request at `E` was for a thread that sleeps.
 //! - An execution in which all that could move sleep is redundant, but it has the races that lead elsewhere, like every other.
 //!
-//! A run with alternatives, or with a step of last resort, never sleeps.
+//! The thread `c` that could go on at `E`, and was explored there first, sleeps by its *first step* `x` alone: until a step, or the pending step of a thread that
+//! is left, conflicts with `x`. Every other thread is explored from `E` after a preemption of `c`. Let `V` come next, with which `x` does not conflict, and let `c`
+//! go on then. By 3, `x` moves before `V` at no cost:
+//!
+//! - `c` is preempted after `x` instead of before it, or is left for free there.
+//! - The last thread of `V` is left for `c`, or, if `c` made no other step than `x`, for the thread that came after `c`. That costs what it cost to leave it for
+//!   `c`, because whether its next step is possible does not depend on `x`.
+//!
+//! So of all places where `c` may be preempted for `V`, only the last one before a conflict is tried.
+//!
+//! A run with alternatives, or with a step of last resort, never sleeps; nor does a thread by such a step.
 //!
 //! # Preempted in vain
 //!
@@ -95,7 +105,7 @@ use std::rc::Rc;
 use asleep::{Asleep, Run};
 use raddle_outcome::{Coverage, Extent, LeftOut};
 
-use crate::execution::{Diverged, Execution, Move, Status, Step, ThreadId};
+use crate::execution::{Diverged, Execution, Move, Observed, Readiness, ThreadId};
 use crate::explorer::{Explorer, Visitor, default_thread, part_done};
 use crate::trace::{Cut, Trace};
 
@@ -221,7 +231,7 @@ struct Search<'a, X> {
     /// Where those of each state begin.
     first_blocked: Vec<usize>,
     races: races::Races,
-    step: Step,
+    step: Observed,
     cut: Cut,
     redundant: u64,
     /// Whether the bound has kept something from being run.
@@ -242,7 +252,7 @@ impl<'a, X: Execution> Search<'a, X> {
             blocked: Vec::new(),
             first_blocked: Vec::new(),
             races: races::Races::default(),
-            step: Step::default(),
+            step: Observed::default(),
             cut: Cut::default(),
             redundant: 0,
             was_cut: false,
@@ -306,7 +316,7 @@ impl<'a, X: Execution> Search<'a, X> {
     fn arrive(&mut self, last: Option<ThreadId>) -> Option<ThreadId> {
         let first_enabled = self.enabled.len();
         for &thread in self.execution.threads() {
-            if self.execution.status(thread) == Status::Enabled {
+            if self.execution.readiness(thread) == Readiness::Enabled {
                 self.enabled.push(thread);
             }
         }
@@ -315,7 +325,7 @@ impl<'a, X: Execution> Search<'a, X> {
         }
         let asleep = std::mem::take(&mut self.nodes[self.depth].asleep);
         let asleep = self.sleep_on(asleep);
-        let is_blocked = last.is_some_and(|it| self.execution.status(it) == Status::Blocked);
+        let is_blocked = last.is_some_and(|it| self.execution.readiness(it) == Readiness::Blocked);
         let enabled = &self.enabled[first_enabled..];
         let running = last.filter(|last| enabled.contains(last));
         let node = &mut self.nodes[self.depth];
@@ -385,8 +395,12 @@ impl<'a, X: Execution> Search<'a, X> {
             node.explored.push(thread);
             let run = node.run.take();
             let stable = node.stable_locations;
+            let extent = match node.running == Some(thread) {
+                true => asleep::Extent::FirstStep,
+                false => asleep::Extent::Whole,
+            };
             node.asleep
-                .extend(run.and_then(|(run, from)| Asleep::new(thread, run, from, stable)));
+                .extend(run.and_then(|run| Asleep::new(thread, run, extent, stable)));
             // Only who is running goes on for free, and was explored first.
             if node.running.is_some() && node.preemptions == bound && !node.requested.is_empty() {
                 node.requested.clear();

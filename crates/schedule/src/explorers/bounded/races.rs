@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use super::Search;
-use crate::execution::{Execution, Location, Mode, Status, ThreadId};
+use crate::execution::{Execution, LocationId, Mode, Readiness, ThreadId};
 use crate::explorer::Visitor;
 use crate::trace::Blocks;
 
@@ -13,7 +13,7 @@ pub(super) struct Races {
     /// The earlier events that conflict with it and that its thread does not know of.
     firsts: Vec<usize>,
     /// What it touches.
-    own: Vec<Location>,
+    own: Vec<LocationId>,
     /// How many events of each thread its thread knows of.
     known: Vec<u32>,
     /// Those that come before it if the events from some state on that depend on the one after that state are left out.
@@ -27,7 +27,7 @@ pub(super) struct Races {
 struct Pending {
     /// The number of the state.
     state: usize,
-    touches: Vec<(Location, Mode)>,
+    touches: Vec<(LocationId, Mode)>,
 }
 
 /// The second event of a race: a step that a thread has made or would make next.
@@ -68,8 +68,8 @@ impl<X: Execution> Search<'_, X> {
         let mut ended_early = false;
         for index in 0..self.execution.threads().len() {
             let thread = self.execution.threads()[index];
-            let status = self.execution.status(thread);
-            if status == Status::Ended {
+            let status = self.execution.readiness(thread);
+            if status == Readiness::Ended {
                 continue;
             }
             visitor.pulse()?;
@@ -84,7 +84,7 @@ impl<X: Execution> Search<'_, X> {
             let is_possible =
                 self.execution
                     .foresee(&self.trace, &self.cut, thread, number, &mut self.step);
-            ended_early |= is_possible && status == Status::Blocked;
+            ended_early |= is_possible && status == Readiness::Blocked;
             for access in 0..self.step.accesses.len() {
                 let it = self.step.accesses[access];
                 let blocks = self.trace.blocks_before_next(it.location, it.mode);
@@ -104,7 +104,7 @@ impl<X: Execution> Search<'_, X> {
         debug_assert_eq!(self.first_blocked.len(), self.trace.len());
         self.first_blocked.push(self.blocked.len());
         for &thread in self.execution.threads() {
-            if self.execution.status(thread) == Status::Blocked {
+            if self.execution.readiness(thread) == Readiness::Blocked {
                 self.blocked.push(Second {
                     thread,
                     previous: self.trace.last_of(thread),
@@ -214,7 +214,7 @@ impl<X: Execution> Search<'_, X> {
     fn find_firsts(
         &mut self,
         thread: ThreadId,
-        (location, mode): (Location, Mode),
+        (location, mode): (LocationId, Mode),
         state: usize,
         mut blocks: Blocks,
     ) {

@@ -7,7 +7,7 @@ use hashbrown::HashMap;
 use rapidhash::fast::RandomState;
 
 use crate::class::{ClassHash, event_hash, next_event_hash};
-use crate::execution::{Execution, Move, Status, Step, ThreadId};
+use crate::execution::{Execution, Move, Observed, Readiness, ThreadId};
 use crate::explorer::Visitor;
 use crate::trace::{Cut, Trace};
 
@@ -37,7 +37,7 @@ pub(super) struct Prefix<'a, X> {
     hashes: Vec<ClassHash>,
     cut: Cut,
     state: ClassHash,
-    step: Step,
+    step: Observed,
 }
 
 impl<'a, X: Execution> Prefix<'a, X> {
@@ -57,7 +57,7 @@ impl<'a, X: Execution> Prefix<'a, X> {
                 .collect(),
             cut: Cut::default(),
             state: ClassHash::default(),
-            step: Step::default(),
+            step: Observed::default(),
         };
         for (index, event) in trace.events().iter().enumerate() {
             prefix.lanes[event.thread().index()].push(index);
@@ -140,8 +140,8 @@ impl<'a, X: Execution> Prefix<'a, X> {
     pub(super) fn next(&mut self, successors: &mut Vec<Successor>) {
         let threads = self.execution.threads().iter();
         let over = threads
-            .map(|&thread| self.execution.status(thread))
-            .all(|status| status != Status::Enabled);
+            .map(|&thread| self.execution.readiness(thread))
+            .all(|status| status != Readiness::Enabled);
         if !over {
             self.successors(successors);
         }

@@ -11,7 +11,7 @@ use rapidhash::fast::RandomState;
 use super::ContextBounds;
 use super::context_bound::{Prefix, Successor};
 use crate::class::ClassHash;
-use crate::execution::{Diverged, Execution, Step};
+use crate::execution::{Diverged, Execution, Observed};
 use crate::explorer::{Omission, Visitor};
 use crate::trace::Trace;
 
@@ -76,7 +76,7 @@ impl Search {
         visitor: &mut impl Visitor<X>,
     ) -> Result<ControlFlow<()>, Diverged> {
         let mut trace = Trace::new();
-        let mut step = Step::default();
+        let mut step = Observed::default();
         // The successors that are left of each state on the path.
         let mut path: Vec<Vec<Successor>> = Vec::new();
         execution.restart();

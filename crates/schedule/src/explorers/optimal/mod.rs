@@ -39,7 +39,7 @@ use race::{Race, Second, conflict};
 use raddle_outcome::{Coverage, Extent, Kind, LeftOut};
 use wakeup_tree::{Branch, Here, Sequence, WakeupTree};
 
-use crate::execution::{Diverged, Execution, Move, Status, Step, ThreadId};
+use crate::execution::{Diverged, Execution, Move, Observed, Readiness, ThreadId};
 use crate::explorer::{Explorer, Omission, Visitor, default_thread, part_done};
 use crate::trace::Trace;
 
@@ -96,7 +96,7 @@ struct Search<'a, X> {
     trace: Trace,
     /// The state before each of its events.
     nodes: Vec<Node>,
-    step: Step,
+    step: Observed,
     race: Race,
     sequence: Sequence,
     names: Names,
@@ -119,7 +119,7 @@ impl<'a, X: Execution> Search<'a, X> {
             execution,
             trace: Trace::new(),
             nodes: Vec::with_capacity(64),
-            step: Step::default(),
+            step: Observed::default(),
             race: Race::default(),
             sequence: Sequence::default(),
             names: Names::default(),
@@ -330,7 +330,7 @@ impl<'a, X: Execution> Search<'a, X> {
         self.race.is_new = true;
         for index in 0..self.execution.threads().len() {
             let thread = self.execution.threads()[index];
-            if self.execution.status(thread) == Status::Blocked {
+            if self.execution.readiness(thread) == Readiness::Blocked {
                 self.race.everything(&self.trace);
                 let number = self.trace.count(thread);
                 let mut step = std::mem::take(&mut self.step);

@@ -7,7 +7,7 @@
 //! What a thread does next is a function of what it has done and of what that has found, which is a function of what
 //! happened before. So an event is known by its *past*: the events that happen before it, and how these
 //! are ordered. **"What the second access of that event touches" is a name** that makes sense in every execution that has an event with this
-//! past. Its first access is at a location that was known before the step was made (see [`Step::accesses`]), so "what the thread touches first
+//! past. Its first access is at a location that was known before the step was made (see [`Observed::accesses`]), so "what the thread touches first
 //! after that event" is a name too, and one that more executions have. A location has many names.
 //!
 //! Why two names that mean one location in an execution mean one location in every execution that has both: let the pasts be `P` and `Q`.
@@ -19,9 +19,9 @@ use hashbrown::HashMap;
 use rapidhash::fast::RandomState;
 
 use crate::class::{ClassHash, event_hash, step_hash};
-use crate::execution::Location;
+use crate::execution::LocationId;
 #[cfg(doc)]
-use crate::execution::Step;
+use crate::execution::Observed;
 use crate::trace::Trace;
 
 /// What an access of an event with a certain past touches, as a hash of 128 bits (see [`crate::class`]).
@@ -34,8 +34,8 @@ const MOST: usize = 4;
 /// The names of the locations of the execution under way. They are found when they are first asked for.
 #[derive(Debug, Default)]
 pub(super) struct Names {
-    located: HashMap<Name, Location, RandomState>,
-    of: HashMap<Location, Vec<Name>, RandomState>,
+    located: HashMap<Name, LocationId, RandomState>,
+    of: HashMap<LocationId, Vec<Name>, RandomState>,
     is_known: bool,
 }
 
@@ -46,14 +46,14 @@ impl Names {
     }
 
     /// Some names of a location of the trace.
-    pub(super) fn of(&mut self, trace: &Trace, location: Location) -> Box<[Name]> {
+    pub(super) fn of(&mut self, trace: &Trace, location: LocationId) -> Box<[Name]> {
         self.find_all(trace);
         let names = self.of.get(&location).map(Vec::as_slice);
         names.unwrap_or_default().into()
     }
 
     /// The location of the trace that has one of the names, if there is one.
-    pub(super) fn locate(&mut self, trace: &Trace, names: &[Name]) -> Option<Location> {
+    pub(super) fn locate(&mut self, trace: &Trace, names: &[Name]) -> Option<LocationId> {
         self.find_all(trace);
         names
             .iter()

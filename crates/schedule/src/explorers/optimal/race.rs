@@ -6,7 +6,7 @@ use hashbrown::HashSet;
 use rapidhash::fast::RandomState;
 
 use super::wakeup_tree::{Element, Sequence};
-use crate::execution::{Access, Execution, Location, Mode, Move, Step, ThreadId};
+use crate::execution::{Execution, LocationId, Mode, Move, Observed, ThreadId, ValuedAccess};
 use crate::trace::{Blocks, Cut, Trace};
 
 /// The second event of a race.
@@ -17,7 +17,7 @@ pub(super) enum Second {
     /// One access of the step that a thread waits to make.
     Waiting {
         thread: ThreadId,
-        location: Location,
+        location: LocationId,
         mode: Mode,
     },
 }
@@ -37,15 +37,15 @@ pub(super) struct Race {
     /// Those, and what does not come after the first one: where the second event is to happen.
     pub(super) cut: Cut,
     /// What the second event does there.
-    pub(super) step: Step,
+    pub(super) step: Observed,
     /// The move that makes it.
     pub(super) last: Move,
     /// Other sequences that would do as well.
     ways: Vec<Cut>,
     /// What the second event touches in the execution: where it was made, or waits.
-    pub(super) own: Vec<(Location, Mode)>,
+    pub(super) own: Vec<(LocationId, Mode)>,
     /// Where the second event waits if only the first one is left out, and what for, if it does.
-    waits_at: Option<(Cut, Step)>,
+    waits_at: Option<(Cut, Observed)>,
     /// What all of that is for: the first event, and the move of the second one.
     pub(super) separated: Option<(usize, Move)>,
     /// The step for which [`MOST_TRIED`] has ended the search for ways to reverse a race, so that sequences may be missing.
@@ -71,7 +71,7 @@ impl Default for Race {
             firsts: Vec::new(),
             before: Cut::default(),
             cut: Cut::default(),
-            step: Step::default(),
+            step: Observed::default(),
             last: Move::default(),
             ways: Vec::new(),
             own: Vec::new(),
@@ -373,7 +373,7 @@ impl Race {
             return false;
         }
         for wanted in 0..self.step.accesses.len() {
-            let Access { location, mode, .. } = self.step.accesses[wanted];
+            let ValuedAccess { location, mode, .. } = self.step.accesses[wanted];
             let comes_in = |event: usize| {
                 let mut accesses = trace.accesses(event);
                 accesses.any(|it| it.location == location && it.mode == Mode::Shared)
@@ -477,7 +477,7 @@ impl Race {
         first: usize,
         begun: Move,
         execution: &mut impl Execution,
-        step: &mut Step,
+        step: &mut Observed,
     ) -> bool {
         let number = self.before.count(begun.thread);
         if number < self.cut.count(begun.thread) {
@@ -539,7 +539,7 @@ enum End {
 }
 
 /// Whether the order of an event and of a step of another thread matters.
-pub(super) fn conflict(trace: &Trace, event: usize, step: &Step) -> bool {
+pub(super) fn conflict(trace: &Trace, event: usize, step: &Observed) -> bool {
     trace.accesses(event).any(|theirs| {
         step.accesses
             .iter()

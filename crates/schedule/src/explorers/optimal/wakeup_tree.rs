@@ -1,16 +1,16 @@
 //! Wake-up trees: the sequences that are to be run from a state.
 
 use super::names::{Name, Names};
-use crate::execution::{Location, Mode, Move};
+use crate::execution::{LocationId, Mode, Move};
 use crate::trace::Trace;
 
 /// What a step touches.
-type Touches = Vec<(Location, Mode)>;
+type Touches = Vec<(LocationId, Mode)>;
 
 /// What a step of a wake-up tree touches.
 #[derive(Debug)]
 struct Planned {
-    location: Location,
+    location: LocationId,
     mode: Mode,
     /// What it is called in other executions, if it may have another number there.
     names: Box<[Name]>,
@@ -48,7 +48,7 @@ impl Sequence {
         &self,
         trace: &Trace,
         element: Element,
-        mut holds: impl FnMut(Location, Mode) -> bool,
+        mut holds: impl FnMut(LocationId, Mode) -> bool,
     ) -> bool {
         match element.event {
             Some(event) => trace

@@ -1,0 +1,110 @@
+//! Threads that are suspended, as the rest of the runtime sees them.
+
+use raddle_schedule::{Mode, Observed, ThreadId, ValuedAccess};
+
+use super::{Found, Suspended, Watch, Woken, progresses};
+use crate::rt::effect::Values;
+use crate::rt::state::State;
+use crate::rt::thread::{Announced, Thread};
+
+impl Thread {
+    /// How the thread is suspended before an operation, if it is: nothing that it waits for a change of has changed.
+    pub(in crate::rt) fn suspended(
+        &self,
+        announced: &Announced,
+        values: &impl Values,
+    ) -> Option<Suspended> {
+        let sees = |watch: &Watch| watch.sees(values.value(watch.location));
+        let suspended = announced.suspended?;
+        (!self.watched(announced).iter().any(sees)).then_some(suspended)
+    }
+
+    /// The step of a thread that was suspended has looked at what the thread watches, to see that it has changed.
+    pub(in crate::rt) fn look_at_watched(
+        &self,
+        announced: &Announced,
+        step: &mut Observed,
+        values: &impl Values,
+    ) {
+        for &Watch { location, .. } in self.watched(announced) {
+            if step
+                .accesses
+                .iter()
+                .all(|access| access.location != location)
+            {
+                let value = values.value(location);
+                step.accesses.push(ValuedAccess {
+                    location,
+                    mode: Mode::Read,
+                    before: value,
+                    after: value,
+                });
+            }
+        }
+    }
+
+    /// What an operation before which it is suspended waits for a change of.
+    fn watched(&self, announced: &Announced) -> &[Watch] {
+        self.polling.watched(announced.suspended)
+    }
+
+    /// Whether its operation with this number belongs to a loop in which it polls.
+    fn is_polling_before(&self, step: u32) -> bool {
+        let (earlier, rest) = self.announced.split_at(step as usize);
+        rest.first()
+            .is_some_and(|next| self.polling.polls_at(earlier, next.place))
+    }
+}
+
+impl State {
+    /// Why a thread that is suspended before its next operation can continue.
+    pub(in crate::rt) fn woken(&self, thread: &Thread, announced: &Announced) -> Option<Woken> {
+        announced.suspended?;
+        let sees = |ignored: fn(&Watch, u64) -> bool| {
+            thread
+                .watched(announced)
+                .iter()
+                .any(|watch| ignored(watch, self.objects.value(watch.location)))
+        };
+        Some(if sees(Watch::sees_change) {
+            Woken::ByChange
+        } else if sees(Watch::sees_alike) {
+            Woken::ByAlike
+        } else {
+            Woken::LastResort
+        })
+    }
+
+    /// A thread makes its next step, whose effect is not there yet. The first `own` accesses are those of its operation. Returns
+    /// whether it is in a loop in which it polls.
+    pub(in crate::rt) fn note_step(
+        &mut self,
+        id: ThreadId,
+        found: Found,
+        own: usize,
+        step: &Observed,
+    ) -> bool {
+        let thread = &mut self.threads[id.index()];
+        let announced = thread.announced[thread.steps as usize];
+        let is_in_loop = thread.is_polling_before(thread.steps);
+        if thread.polling.has_begun() {
+            let own = &step.accesses[..own];
+            thread
+                .polling
+                .note_step(&announced, found, own, &self.objects);
+        }
+        self.pasts
+            .step(&mut thread.past, found.choice, &step.accesses);
+        // If no step was idle, and this one is not, nobody asks what it changes.
+        if step.last_resort || self.idle > 0 {
+            let changes =
+                |access: &ValuedAccess| progresses(self.objects.kind(access.location), access);
+            if step.accesses.iter().any(changes) {
+                self.idle = 0;
+            } else if step.last_resort {
+                self.idle += 1;
+            }
+        }
+        is_in_loop
+    }
+}
