@@ -27,7 +27,10 @@ const PARTS: &[(&str, &[&str])] = &[
     ),
     ("encoding", &["System>::encode", "encode::write", "Extend"]),
     ("decoding", &["System>::decode", "encode::Reader"]),
-    ("growing the table", &["Lines<W>::put", "Lines<W>::grow", "::take_line"]),
+    (
+        "growing the table",
+        &["Lines<W>::put", "Lines<W>::grow", "::take_line"],
+    ),
     ("looking up and storing states", &["raddle_store", "memcmp"]),
     (
         "interpreter",
