@@ -1,7 +1,7 @@
 //! [`Flat`]: every word of every state.
 //!
 //! - *Records*: the words of states, in blocks of states of the same length. Records are never moved.
-//! - A *directory* that says where each block begins: one word for [`BLOCK`] states.
+//! - A *directory* that says where each block begins: one word for 64 states.
 //! - A [table](crate::lines) of entries: 32 bits of the hash of a state, and its number.
 //!
 //! The number of a state says its block and its place in the block. One worker with states of one length gives

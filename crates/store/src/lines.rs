@@ -130,7 +130,7 @@ impl<W: Word> Lines<W> {
 
     #[inline]
     fn home(&self, hash: u32) -> usize {
-        (u64::from(hash) * self.homes as u64 >> 32) as usize
+        ((u64::from(hash) * self.homes as u64) >> 32) as usize
     }
 
     /// Has the line of a hash brought nearer.

@@ -13,7 +13,7 @@
 //! A node is 32 bits that say what it is: a word, a pair of words or such pairs within a part, a pair of parts or
 //! such pairs, an empty part, nothing. So the root determines the whole tree, and the words and parts of the state: different states have
 //! different roots. Equal states have equal roots, because the shape of a tree is a function of the parts, and each word and each pair
-//! has one [number](crate::interned). And a root is in its [table](crate::lines) once.
+//! has one number (`interned.rs`). And a root is in its [table](crate::lines) once.
 //!
 //! Words and pairs without a root can be left behind, by a state for which there was no room. They mean nothing.
 

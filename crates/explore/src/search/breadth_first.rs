@@ -361,7 +361,7 @@ pub(super) enum Begin<'r> {
     /// The initial state.
     New(Monitor<'r>),
     /// What it had come to in another store.
-    Paused(Found<'r>, Frontier),
+    Paused(Box<Found<'r>>, Frontier),
 }
 
 /// States that wait to be expanded, all at one distance.
@@ -398,7 +398,7 @@ fn lead<'r, S: System>(
             (engine, states, 0)
         }
         Begin::Paused(found, frontier) => {
-            let engine = Engine::resume(store, share, found);
+            let engine = Engine::resume(store, share, *found);
             (engine, frontier.states, frontier.depth)
         }
     };

@@ -311,7 +311,7 @@ impl<'a> Search<'a> {
                 }
                 store.clear();
                 smaller = Some(target);
-                begin = Begin::Paused(found.with_settings(&tree), frontier);
+                begin = Begin::Paused(Box::new(found.with_settings(&tree)), frontier);
                 continue;
             }
             if !reduction.is_outdated() {
