@@ -135,7 +135,7 @@ impl<'r, St: States, W: Worklist> Engine<'r, St, W> {
             self.visit = visit;
             (self.states).read(visit.state, |bytes| read_bytes(bytes, &mut self.words));
             system.decode(&self.words, &mut current);
-            system.encode(&current, &mut self.current);
+            system.find_parts(&self.words, &current, &mut self.current);
             let mut expansion = Expansion::<S, _, _> {
                 engine: self,
                 from: &current,
