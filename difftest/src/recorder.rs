@@ -120,6 +120,10 @@ impl System for Recorder {
         self.machine.encode_changed(state, changed, packed);
     }
 
+    fn find_parts(&self, words: &[u64], state: &State, packed: &mut Packed) {
+        self.machine.find_parts(words, state, packed);
+    }
+
     fn decode(&self, words: &[u64], state: &mut State) {
         self.machine.decode(words, state);
     }

@@ -94,6 +94,10 @@ pub(crate) struct Check {
     #[arg(long, value_name = "N", value_parser = workers)]
     pub(crate) workers: Option<usize>,
 
+    /// What executes the steps.
+    #[arg(long, value_enum, default_value_t = MachineArg::Auto, value_name = "WHICH")]
+    pub(crate) machine: MachineArg,
+
     /// The order of the search.
     #[arg(long, value_enum, default_value_t = SearchOrder::Bfs)]
     pub(crate) search: SearchOrder,
@@ -495,13 +499,25 @@ impl GranularityArg {
 }
 
 /// What is an option of searches that store states only.
-const STATEFUL: [&str; 5] = [
+const STATEFUL: [&str; 6] = [
     "search",
     "store",
     "max_states",
     "max_memory",
     "count_self_loops",
+    "machine",
 ];
+
+/// What executes the steps of a search.
+#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MachineArg {
+    /// Native code if this build can generate it, the interpreter otherwise.
+    Auto,
+    /// The interpreter alone.
+    Interpreter,
+    /// Native code; the interpreter executes what is not compiled.
+    Native,
+}
 
 #[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
 enum SelfLoops {

@@ -10,6 +10,7 @@ mod interrupt;
 mod keys;
 mod load;
 mod memory;
+mod native;
 mod progress;
 mod reduction;
 mod replay;

@@ -319,6 +319,12 @@ pub trait System {
         self.encode(state, packed);
     }
 
+    /// Like [`encode`](Self::encode), of a state that was restored from these words.
+    fn find_parts(&self, words: &[u64], state: &Self::State, packed: &mut Packed) {
+        let _ = words;
+        self.encode(state, packed);
+    }
+
     /// Restores a state from the words that [`encode`](Self::encode) wrote.
     fn decode(&self, words: &[u64], state: &mut Self::State);
 

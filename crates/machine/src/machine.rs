@@ -481,6 +481,10 @@ impl System for Machine {
         pack::encode_changed(&self.program, state, changed, packed);
     }
 
+    fn find_parts(&self, words: &[u64], state: &State, packed: &mut Packed) {
+        pack::find_parts(&self.program, words, state, packed);
+    }
+
     fn decode(&self, words: &[u64], state: &mut State) {
         pack::decode(&self.program, words, state);
     }

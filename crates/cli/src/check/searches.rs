@@ -1,5 +1,6 @@
 //! Running the searches that a strategy consists of.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use raddle_explore::{
     run_in_turn,
 };
 use raddle_machine::narrate::Narrator;
+use raddle_machine::native::NativeCode;
 use raddle_machine::{Machine, Program};
 use raddle_outcome::{Explored, Kind, Verdict};
 use raddle_report::answer::Answer;
@@ -21,15 +23,17 @@ use raddle_report::story::{Spot, Story};
 
 use super::findings::Findings;
 use super::strategy::Strategy;
-use crate::args::{Check, goals_wanted, properties};
+use crate::args::{Check, MachineArg, goals_wanted, properties};
 use crate::progress::ProgressLine;
 use crate::terminal::Terminal;
-use crate::{interrupt, memory, reduction, tell};
+use crate::{interrupt, memory, native, reduction, tell};
 
 /// The searches of a check.
 pub(super) struct Searched {
     /// The searches, in their order.
     pub(super) runs: Vec<Outcome>,
+    /// What executed the steps of each.
+    pub(super) machines: Vec<String>,
     /// The position of the one that has decided.
     pub(super) decisive: usize,
     pub(super) strategy: Strategy,
@@ -127,11 +131,14 @@ pub(super) fn explore(
         not_preserved(&mut outcome.explored, *lost);
     }
     let mut runs = vec![outcome];
+    let mut machines = vec![native::describe(&machine)];
     if let Strategy::Auto(Plan::DeadlocksApart { deadlocks: by, .. }) = &strategy
         && let Some(DeadlockAnswer::Possible(_)) = deadlocks
     {
         let only_deadlocks = PropertySet::NONE.with(Property::Deadlock);
-        runs.push(runner.run(by, only_deadlocks).1);
+        let (machine, outcome) = runner.run(by, only_deadlocks);
+        runs.push(outcome);
+        machines.push(native::describe(&machine));
     }
 
     let violations = runs.iter().flat_map(|run| &run.violations);
@@ -148,6 +155,7 @@ pub(super) fn explore(
     let searched = Searched {
         decisive: decisive(&runs, &stories),
         runs,
+        machines,
         strategy,
         deadlocks,
     };
@@ -247,6 +255,7 @@ pub(super) struct Runner<'a> {
     args: &'a Check,
     program: &'a Arc<Program>,
     terminal: Terminal,
+    compiled: OnceCell<Option<Arc<dyn NativeCode>>>,
     pub(super) cancel: Arc<AtomicBool>,
     started: Instant,
 }
@@ -258,6 +267,7 @@ impl<'a> Runner<'a> {
             args,
             program,
             terminal,
+            compiled: OnceCell::new(),
             cancel: interrupt::flag(),
             started: Instant::now(),
         }
@@ -270,6 +280,19 @@ impl<'a> Runner<'a> {
         let asked = properties(&self.args.asked.property);
         Machine::new(Arc::clone(self.program), granularity)
             .with_disciplines(asked.contains(Property::Discipline))
+    }
+
+    /// The compiled steps of the program, if they are wanted and there can be any. They are compiled once.
+    fn native_code(&self) -> Option<Arc<dyn NativeCode>> {
+        if self.args.machine == MachineArg::Interpreter {
+            return None;
+        }
+        let compiled = (self.compiled).get_or_init(|| native::compile(self.program));
+        if compiled.is_none() && self.args.machine == MachineArg::Native {
+            self.terminal
+                .warning("this build generates no native code: the interpreter executes all steps");
+        }
+        compiled.clone()
     }
 
     /// When the time is over.
@@ -300,6 +323,9 @@ impl<'a> Runner<'a> {
     fn run(&self, name: &str, properties: PropertySet) -> (Machine, Outcome) {
         let args = self.args;
         let mut machine = self.machine();
+        if let Some(code) = self.native_code() {
+            machine = machine.with_native_code(code);
+        }
         let mut reduction = reduction::by_name(name).expect("the strategy knows its names");
         if args.stats {
             reduction.count_visited();

@@ -23,11 +23,11 @@ pub(super) fn details(
     let decisive = searched.decisive();
     let mut statistics = String::new();
     if args.stats {
-        for run in &searched.runs {
+        for (run, machine) in searched.runs.iter().zip(&searched.machines) {
             if searched.runs.len() > 1 {
                 statistics += &format!("{} ({}):\n", run.asked.reduction, about(searched, run));
             }
-            statistics += &statistics_table(args, run);
+            statistics += &statistics_table(args, run, machine);
             statistics += "\n";
         }
     }
@@ -111,7 +111,7 @@ pub(super) fn elapsed(args: &Check, time: Duration) -> String {
     }
 }
 
-fn statistics_table(args: &Check, outcome: &Outcome) -> String {
+fn statistics_table(args: &Check, outcome: &Outcome, machine: &str) -> String {
     let statistics = &outcome.statistics;
     let visited = visited(args, outcome);
     let interior = visited.map(|visited| visited - statistics.states);
@@ -147,6 +147,7 @@ fn statistics_table(args: &Check, outcome: &Outcome) -> String {
             "peak memory",
             memory::peak_bytes().map_or_else(|| "unknown".into(), bytes),
         ),
+        ("machine", machine.to_owned()),
         ("time", time(args, outcome)),
         ("states per second", per_second(statistics.states)),
         ("transitions per second", per_second(statistics.transitions)),

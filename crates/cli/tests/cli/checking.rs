@@ -201,6 +201,19 @@ fn statistics_are_printed_on_request() {
 }
 
 #[test]
+fn the_machine_changes_no_answer() {
+    for machine in ["auto", "interpreter", "native"] {
+        raddle(&["check", "examples/bank.rad", "--machine", machine])
+            .exits(1)
+            .says(&["the account is overdrawn"]);
+    }
+    let arguments = ["check", VERIFIED, "--stats", "--machine", "interpreter"];
+    raddle(&arguments)
+        .exits(0)
+        .says(&["machine                 interpreter"]);
+}
+
+#[test]
 fn quiet_says_nothing_but_the_counterexample() {
     let said = raddle(&["check", VERIFIED, "--quiet"]).exits(0);
     assert_eq!((said.stdout.as_str(), said.stderr.as_str()), ("", ""));

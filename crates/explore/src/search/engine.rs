@@ -162,7 +162,7 @@ impl<'r, 's, W: Worklist> Engine<'r, 's, W> {
             let worker = self.worker.as_mut().expect("it is not being flushed");
             worker.begin(visit.state, &mut self.words);
             system.decode(&self.words, &mut current);
-            system.encode(&current, &mut self.current);
+            system.find_parts(&self.words, &current, &mut self.current);
             let mut expansion = Expansion::<S, _> {
                 engine: self,
                 from: &current,

@@ -72,6 +72,15 @@ pub(super) fn code(word: i64, width: Width) -> u64 {
     match width {
         Width::One if (word as u64) < ONE_INTEGERS => word as u64,
         Width::One => {
+            // Owners of locks, references to globals.
+            let thread = word.wrapping_sub(word::thread(Name(0))) as u64;
+            if thread < ONE.objects - ONE.threads {
+                return ONE.threads + thread;
+            }
+            let global = word.wrapping_sub(word::global(0)) as u64;
+            if global < ONE.threads - ONE.globals {
+                return ONE.globals + global;
+            }
             if (-16..0).contains(&word) {
                 return ONE.globals.wrapping_add_signed(word);
             }

@@ -6,6 +6,7 @@ use raddle_lang::hir::{self, Type};
 
 use super::code::{Width, largest};
 use super::constants::{Known, constants, frame_size};
+use super::fixed::Fixed;
 use crate::op::{Op, Pc};
 use crate::program::Program;
 use crate::state::{Phase, header};
@@ -66,6 +67,8 @@ pub(crate) struct Packing {
     pub(super) thread_words: Vec<u32>,
     /// How many words such a thread has in an unpacked state, at least.
     pub(super) thread_rooms: Vec<u32>,
+    /// The fast way, if there is one.
+    pub(super) fixed: Option<Fixed>,
 }
 
 impl Packing {
@@ -85,8 +88,10 @@ impl Packing {
             stops,
             thread_words: Vec::new(),
             thread_rooms: Vec::new(),
+            fixed: None,
         };
         packing.size_threads(program);
+        packing.fixed = Fixed::new(program, &packing);
         packing
     }
 

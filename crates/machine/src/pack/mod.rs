@@ -30,9 +30,10 @@
 pub(crate) mod code;
 pub(crate) mod constants;
 mod fields;
+mod fixed;
 mod layout;
 
-use raddle_explore::{Changed, Packed};
+use raddle_explore::{Changed, Packed, Parts};
 
 use self::code::Width;
 use self::fields::{Count, Escaped, Fields, InPlace, Reader, Sink, Writer};
@@ -60,19 +61,39 @@ pub(crate) fn encode_changed(
     changed: Changed,
     packed: &mut Packed,
 ) {
-    let parts = program.packing.globals.len() + state.threads.len() + state.objects.len();
-    let fits = !changed.is_all()
-        && packed.parts().len() == parts
-        && changed.iter().all(|part| {
-            let mut sink = InPlace::new(packed.part_mut(part));
-            write_part(program, state, part, &mut sink);
-            sink.is_full()
-        });
+    let fits = match &program.packing.fixed {
+        _ if changed.is_all() => false,
+        Some(fixed) if fixed.ends(packed.words()).is_some() => {
+            let mut parts = changed.iter();
+            parts.all(|part| fixed.write(program, state, part, packed))
+        }
+        _ => write_changed(program, state, changed, packed),
+    };
     if !fits {
         encode(program, state, packed);
     }
     #[cfg(debug_assertions)]
     check(program, state, packed);
+}
+
+/// Writes the changed parts in place; says whether all of them fit.
+fn write_changed(program: &Program, state: &State, changed: Changed, packed: &mut Packed) -> bool {
+    let parts = program.packing.globals.len() + state.threads.len() + state.objects.len();
+    packed.parts().len() == parts
+        && changed.iter().all(|part| {
+            let mut sink = InPlace::new(packed.part_mut(part));
+            write_part(program, state, part, &mut sink);
+            sink.is_full()
+        })
+}
+
+/// Tells the parts of a state whose words are known.
+pub(crate) fn find_parts(program: &Program, words: &[u64], state: &State, packed: &mut Packed) {
+    let fixed = program.packing.fixed.as_ref();
+    match fixed.and_then(|fixed| fixed.ends(words)) {
+        Some(ends) => packed.copy_from(Parts { words, ends }),
+        None => encode(program, state, packed),
+    }
 }
 
 /// Checks that the parts which have not changed are right, and that unpacking gives back the state.
@@ -238,6 +259,11 @@ fn thread_words(program: &Program, packing: &Packing, pc: Pc) -> u32 {
 /// Restores a state from its words.
 pub(crate) fn decode(program: &Program, words: &[u64], state: &mut State) {
     let (packing, features) = (&program.packing, &program.features);
+    if let Some(fixed) = &packing.fixed
+        && fixed.read(packing, program, words, state)
+    {
+        return;
+    }
     let mut reader = Reader::new(words);
     state.words.clear();
     state.threads.clear();

@@ -1,0 +1,515 @@
+//! A function for each step: control, registers and arithmetic. What a step does to shared memory is in [`shared`].
+//!
+//! Registers stay in memory: a step is short, and what it computes must be there at its end anyway.
+
+mod shared;
+
+use std::collections::HashMap;
+
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::types::{I8, I16, I32, I64};
+use cranelift_codegen::ir::{AbiParam, Block, Function, InstBuilder, MemFlagsData, Value};
+use cranelift_codegen::isa::TargetFrontendConfig;
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
+use raddle_lang::ast::{BinaryOp, IntType, UnaryOp};
+use raddle_machine::native::{Bytecode, NativeFrame};
+use raddle_machine::op::{Fit, Op, Reg};
+
+use crate::region::{Next, Node, Region, is_compiled, next};
+use crate::status;
+
+/// How often a step may jump backwards before it gives up. The interpreter ends a step after as many, or goes on.
+const TURNS: i64 = 1_000;
+
+/// All memory that is accessed exists.
+fn trusted() -> MemFlagsData {
+    MemFlagsData::trusted()
+}
+
+/// Builds the function for a region.
+pub(crate) fn function(
+    bytecode: &Bytecode,
+    atomic_slots: &[u8],
+    region: &Region,
+    config: TargetFrontendConfig,
+    function: &mut Function,
+    context: &mut FunctionBuilderContext,
+) {
+    let parameters = [I64; 3].map(AbiParam::new);
+    function.signature.params.extend(parameters);
+    function.signature.returns.push(AbiParam::new(I64));
+    let mut builder = FunctionBuilder::new(function, context);
+    let entry = builder.create_block();
+    builder.append_block_params_for_function_params(entry);
+    builder.switch_to_block(entry);
+    let parameters = builder.block_params(entry).to_vec();
+    let [count, blocks, turns] = [I64; 3].map(|ty| builder.declare_var(ty));
+    let mut emitter = Emitter {
+        builder,
+        bytecode,
+        atomic_slots,
+        region,
+        words: parameters[0],
+        registers: parameters[1],
+        frame: parameters[2],
+        count,
+        blocks,
+        turns,
+        node: region.start,
+        leaders: HashMap::new(),
+        exits: HashMap::new(),
+        work: Vec::new(),
+    };
+    let zero = emitter.constant(0);
+    let all_turns = emitter.constant(TURNS);
+    emitter.builder.def_var(count, zero);
+    emitter.builder.def_var(blocks, zero);
+    emitter.builder.def_var(turns, all_turns);
+    emitter.go(Next::Node(region.start));
+    while let Some(leader) = emitter.work.pop() {
+        let block = emitter.leaders[&leader];
+        emitter.builder.switch_to_block(block);
+        emitter.block(leader);
+    }
+    let mut exits: Vec<(Exit, Block)> = emitter.exits.drain().collect();
+    exits.sort_unstable_by_key(|(exit, _)| *exit);
+    for (exit, block) in exits {
+        emitter.builder.switch_to_block(block);
+        emitter.leave(exit);
+    }
+    emitter.builder.seal_all_blocks();
+    emitter.builder.finalize(config);
+}
+
+/// How a function ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+struct Exit {
+    status: u8,
+    pc: u32,
+}
+
+impl Exit {
+    const GIVE_UP: Self = Self {
+        status: status::GAVE_UP,
+        pc: 0,
+    };
+}
+
+struct Emitter<'e> {
+    builder: FunctionBuilder<'e>,
+    bytecode: &'e Bytecode,
+    /// Whether accesses to each global are atomic; it stays where it is for as long as the code exists.
+    atomic_slots: &'e [u8],
+    region: &'e Region,
+    words: Value,
+    registers: Value,
+    frame: Value,
+    /// How many accesses there are, in atomic code.
+    count: Variable,
+    /// The blocks that were executed.
+    blocks: Variable,
+    turns: Variable,
+    node: Node,
+    /// The first nodes of blocks.
+    leaders: HashMap<Node, Block>,
+    exits: HashMap<Exit, Block>,
+    work: Vec<Node>,
+}
+
+impl Emitter<'_> {
+    fn constant(&mut self, value: i64) -> Value {
+        self.builder.ins().iconst(I64, value)
+    }
+
+    /// The constant that a register is before this instruction, if it is one.
+    fn known(&self, reg: Reg) -> Option<i64> {
+        let constants = &self.bytecode.constants[self.node.pc as usize];
+        constants.get(reg as usize).copied().flatten()
+    }
+
+    fn check(&self, reg: Reg) -> i32 {
+        let size = self.bytecode.frame_sizes[self.node.pc as usize];
+        assert!(u32::from(reg) < size, "a register of the frame");
+        i32::from(reg) * 8
+    }
+
+    fn get(&mut self, reg: Reg) -> Value {
+        if let Some(value) = self.known(reg) {
+            return self.constant(value);
+        }
+        let offset = self.check(reg);
+        let registers = self.registers;
+        self.builder.ins().load(I64, trusted(), registers, offset)
+    }
+
+    fn set(&mut self, reg: Reg, value: Value) {
+        let offset = self.check(reg);
+        let registers = self.registers;
+        self.builder
+            .ins()
+            .store(trusted(), value, registers, offset);
+    }
+
+    fn exit(&mut self, exit: Exit) -> Block {
+        if let Some(block) = self.exits.get(&exit) {
+            return *block;
+        }
+        let block = self.builder.create_block();
+        if exit.status == status::GAVE_UP {
+            self.builder.set_cold_block(block);
+        }
+        self.exits.insert(exit, block);
+        block
+    }
+
+    /// Leaves the function unless a value is not zero.
+    fn unless(&mut self, value: Value, exit: Exit) {
+        let exit = self.exit(exit);
+        let next = self.builder.create_block();
+        self.builder.ins().brif(value, next, &[], exit, &[]);
+        self.builder.switch_to_block(next);
+    }
+
+    /// Whether accesses are made in the first instruction only.
+    fn has_one_operation(&self) -> bool {
+        let first = self.bytecode.code[self.region.start.pc as usize];
+        !matches!(first, Op::AtomicBegin)
+    }
+
+    fn leave(&mut self, exit: Exit) {
+        if exit.status != status::GAVE_UP {
+            let frame = self.frame;
+            if !self.has_one_operation() {
+                let count = self.builder.use_var(self.count);
+                let offset = std::mem::offset_of!(NativeFrame, count) as i32;
+                self.builder.ins().store(trusted(), count, frame, offset);
+            }
+            let blocks = self.builder.use_var(self.blocks);
+            let offset = std::mem::offset_of!(NativeFrame, blocks) as i32;
+            self.builder.ins().store(trusted(), blocks, frame, offset);
+        }
+        let result = self.constant(i64::from(exit.status) | i64::from(exit.pc) << 32);
+        self.builder.ins().return_(&[result]);
+    }
+
+    /// Where code goes on, as a block to jump to.
+    fn target(&mut self, next: Next) -> Block {
+        match next {
+            Next::Stop(pc) => self.exit(Exit {
+                status: status::MOVED,
+                pc,
+            }),
+            Next::Node(node) => {
+                if let Some(block) = self.leaders.get(&node) {
+                    return *block;
+                }
+                let block = self.builder.create_block();
+                self.leaders.insert(node, block);
+                self.work.push(node);
+                block
+            }
+        }
+    }
+
+    fn go(&mut self, next: Next) {
+        let block = self.target(next);
+        self.builder.ins().jump(block, &[]);
+    }
+
+    /// Emits a node and those that only follow it.
+    fn block(&mut self, leader: Node) {
+        let mut node = leader;
+        loop {
+            if let Some(number) = self.region.blocks.get(&node) {
+                let blocks = self.builder.use_var(self.blocks);
+                let blocks = self.builder.ins().bor_imm_s(blocks, 1_i64 << number);
+                self.builder.def_var(self.blocks, blocks);
+            }
+            self.node = node;
+            if !is_compiled(self.bytecode, node) {
+                let exit = self.exit(Exit::GIVE_UP);
+                self.builder.ins().jump(exit, &[]);
+                return;
+            }
+            match self.instruction(self.bytecode.code[node.pc as usize]) {
+                Some(Next::Node(next)) if !self.region.blocks.contains_key(&next) => node = next,
+                Some(next) => {
+                    self.go(next);
+                    return;
+                }
+                None => return,
+            }
+        }
+    }
+
+    /// A jump backwards takes a turn.
+    fn turn(&mut self, to: u32) {
+        if to > self.node.pc {
+            return;
+        }
+        let turns = self.builder.use_var(self.turns);
+        let turns = self.builder.ins().iadd_imm_s(turns, -1);
+        self.builder.def_var(self.turns, turns);
+        self.unless(turns, Exit::GIVE_UP);
+    }
+
+    /// Emits an instruction, and says where code goes on, unless it has emitted that as well.
+    fn instruction(&mut self, op: Op) -> Option<Next> {
+        let [first, second] = next(self.bytecode, self.node);
+        match op {
+            Op::Jump { to } | Op::Loop { to } => {
+                self.turn(to);
+                return first;
+            }
+            Op::JumpIf { reg, to } | Op::JumpUnless { reg, to } => {
+                self.turn(to);
+                let value = self.get(reg);
+                let (on, jump) = (self.target(first?), self.target(second?));
+                let (if_set, if_not) = match op {
+                    Op::JumpIf { .. } => (jump, on),
+                    _ => (on, jump),
+                };
+                self.builder.ins().brif(value, if_set, &[], if_not, &[]);
+                return None;
+            }
+            Op::Return { from } => {
+                // Its value goes to the caller, if there is one: then the interpreter returns.
+                let _ = from;
+                let exit = self.exit(Exit {
+                    status: status::RETURNED,
+                    pc: self.node.pc,
+                });
+                self.builder.ins().jump(exit, &[]);
+                return None;
+            }
+            Op::Guard { reg, assumption } => {
+                let value = self.get(reg);
+                let status = match assumption {
+                    true => status::CUT,
+                    false => status::BLOCKED,
+                };
+                self.unless(
+                    value,
+                    Exit {
+                        status,
+                        pc: self.node.pc,
+                    },
+                );
+            }
+            Op::Assert { reg, .. } | Op::NonNull { reg } => {
+                let value = self.get(reg);
+                self.unless(value, Exit::GIVE_UP);
+            }
+            Op::Reach { .. } | Op::Yield | Op::AtomicBegin | Op::AtomicEnd => {}
+            op if op.is_visible() => self.shared(op),
+            op => self.local(op),
+        }
+        first
+    }
+
+    fn local(&mut self, op: Op) {
+        match op {
+            Op::Const { to, value } => {
+                let value = self.constant(value.into());
+                self.set(to, value);
+            }
+            Op::ConstUnsigned { to, value } => {
+                let value = self.constant(value.into());
+                self.set(to, value);
+            }
+            Op::GlobalRef { to, slot } => {
+                let value = self.constant(self.bytecode.global_reference + i64::from(slot));
+                self.set(to, value);
+            }
+            Op::Move { to, from } => {
+                let value = self.get(from);
+                self.set(to, value);
+            }
+            Op::Clear { first, end } => {
+                let zero = self.constant(0);
+                for reg in first..end {
+                    self.set(reg, zero);
+                }
+            }
+            Op::Unary { op, int, to, a } => {
+                let a = self.get(a);
+                let value = match op {
+                    UnaryOp::Not => {
+                        let is_zero = self.builder.ins().icmp_imm_s(IntCC::Equal, a, 0);
+                        self.builder.ins().uextend(I64, is_zero)
+                    }
+                    UnaryOp::Negate => {
+                        let value = self.builder.ins().ineg(a);
+                        self.wrap(value, int)
+                    }
+                    UnaryOp::Complement => {
+                        let value = self.builder.ins().bnot(a);
+                        self.wrap(value, int)
+                    }
+                };
+                self.set(to, value);
+            }
+            Op::Binary { op, int, to, a, b } => {
+                let (a, b) = (self.get(a), self.get(b));
+                let value = self.binary(op, int, a, b);
+                self.set(to, value);
+            }
+            Op::BinaryConst { op, int, to, a, b } => {
+                let a = self.get(a);
+                let b = self.constant(b.into());
+                let value = self.binary(op, int, a, b);
+                self.set(to, value);
+            }
+            Op::Fit { reg, fit } => {
+                let value = self.get(reg);
+                let value = self.fit(value, fit);
+                self.set(reg, value);
+            }
+            Op::Advance { reg, by } => {
+                let value = self.get(reg);
+                let value = self.builder.ins().iadd_imm_s(value, i64::from(by));
+                self.set(reg, value);
+            }
+            Op::Slide { reg, by } => {
+                let (value, by) = (self.get(reg), self.get(by));
+                let value = self.builder.ins().iadd(value, by);
+                self.set(reg, value);
+            }
+            Op::Element {
+                reg,
+                index,
+                length,
+                stride,
+            } => {
+                let index = self.get(index);
+                self.below(index, length.into());
+                let distance = self.builder.ins().imul_imm_s(index, i64::from(stride));
+                let value = self.get(reg);
+                let value = self.builder.ins().iadd(value, distance);
+                self.set(reg, value);
+            }
+            Op::InBounds { index, length } => {
+                let index = self.get(index);
+                self.below(index, length.into());
+            }
+            Op::GetLocal { to, base, offset } => {
+                let address = self.local_part(base, offset);
+                let value = self.builder.ins().load(I64, trusted(), address, 0);
+                self.set(to, value);
+            }
+            Op::SetLocal { base, offset, from } => {
+                let value = self.get(from);
+                let address = self.local_part(base, offset);
+                self.builder.ins().store(trusted(), value, address, 0);
+            }
+            Op::Tid { to } => {
+                let offset = std::mem::offset_of!(NativeFrame, tid) as i32;
+                let frame = self.frame;
+                let value = self.builder.ins().load(I64, trusted(), frame, offset);
+                self.set(to, value);
+            }
+            other => unreachable!("{other:?} is not compiled"),
+        }
+    }
+
+    /// The address of the register `offset` behind `base`, which is one of those that are alive.
+    fn local_part(&mut self, base: Reg, offset: Reg) -> Value {
+        let height = self.bytecode.heights[self.node.pc as usize];
+        let offset = self.get(offset);
+        self.below(offset, i64::from(height.saturating_sub(base)));
+        let bytes = self.builder.ins().ishl_imm_s(offset, 3);
+        let address = self.builder.ins().iadd(self.registers, bytes);
+        self.builder.ins().iadd_imm_s(address, i64::from(base) * 8)
+    }
+
+    /// Gives up unless a value is at least 0 and below a bound.
+    fn below(&mut self, value: Value, bound: i64) {
+        let fits = (self.builder.ins()).icmp_imm_s(IntCC::UnsignedLessThan, value, bound);
+        self.unless(fits, Exit::GIVE_UP);
+    }
+
+    fn wrap(&mut self, value: Value, int: IntType) -> Value {
+        let (ty, signed) = match int {
+            IntType::I8 => (I8, true),
+            IntType::I16 => (I16, true),
+            IntType::I32 => (I32, true),
+            IntType::U8 => (I8, false),
+            IntType::U16 => (I16, false),
+            IntType::U32 => (I32, false),
+        };
+        let small = self.builder.ins().ireduce(ty, value);
+        match signed {
+            true => self.builder.ins().sextend(I64, small),
+            false => self.builder.ins().uextend(I64, small),
+        }
+    }
+
+    fn compare(&mut self, condition: IntCC, a: Value, b: Value) -> Value {
+        let result = self.builder.ins().icmp(condition, a, b);
+        self.builder.ins().uextend(I64, result)
+    }
+
+    fn is_set(&mut self, value: Value) -> Value {
+        let set = self.builder.ins().icmp_imm_s(IntCC::NotEqual, value, 0);
+        self.builder.ins().uextend(I64, set)
+    }
+
+    fn binary(&mut self, op: BinaryOp, int: IntType, a: Value, b: Value) -> Value {
+        let raw = match op {
+            BinaryOp::Add => self.builder.ins().iadd(a, b),
+            BinaryOp::Subtract => self.builder.ins().isub(a, b),
+            BinaryOp::Multiply => self.builder.ins().imul(a, b),
+            BinaryOp::Divide | BinaryOp::Remainder => {
+                // Both are integers of 32 bits, so only zero is a problem.
+                self.unless(b, Exit::GIVE_UP);
+                match op {
+                    BinaryOp::Divide => self.builder.ins().sdiv(a, b),
+                    _ => self.builder.ins().srem(a, b),
+                }
+            }
+            BinaryOp::ShiftLeft | BinaryOp::ShiftRight => {
+                let distance = self.builder.ins().band_imm_s(b, 31);
+                match op {
+                    BinaryOp::ShiftLeft => self.builder.ins().ishl(a, distance),
+                    _ => self.builder.ins().sshr(a, distance),
+                }
+            }
+            BinaryOp::BitAnd => self.builder.ins().band(a, b),
+            BinaryOp::BitOr => self.builder.ins().bor(a, b),
+            BinaryOp::BitXor => self.builder.ins().bxor(a, b),
+            BinaryOp::Equal => return self.compare(IntCC::Equal, a, b),
+            BinaryOp::NotEqual => return self.compare(IntCC::NotEqual, a, b),
+            BinaryOp::Less => return self.compare(IntCC::SignedLessThan, a, b),
+            BinaryOp::LessEqual => return self.compare(IntCC::SignedLessThanOrEqual, a, b),
+            BinaryOp::Greater => return self.compare(IntCC::SignedGreaterThan, a, b),
+            BinaryOp::GreaterEqual => return self.compare(IntCC::SignedGreaterThanOrEqual, a, b),
+            BinaryOp::And | BinaryOp::Or => {
+                let (a, b) = (self.is_set(a), self.is_set(b));
+                return match op {
+                    BinaryOp::And => self.builder.ins().band(a, b),
+                    _ => self.builder.ins().bor(a, b),
+                };
+            }
+            BinaryOp::Implies => {
+                let a = self.is_set(a);
+                let not_a = self.builder.ins().bxor_imm_s(a, 1);
+                let b = self.is_set(b);
+                return self.builder.ins().bor(not_a, b);
+            }
+        };
+        self.wrap(raw, int)
+    }
+
+    fn fit(&mut self, value: Value, fit: Fit) -> Value {
+        match fit {
+            Fit::AsIs => value,
+            Fit::Wrap(int) => self.wrap(value, int),
+            Fit::Range(range) => {
+                let (low, high) = self.bytecode.ranges[range as usize];
+                let distance = self.builder.ins().iadd_imm_s(value, -low);
+                self.below(distance, high - low + 1);
+                value
+            }
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Native code and the interpreter make the same steps: status, state after it, footprint, changed parts, next choice.
+//!
+//! Every program of the corpus, of the examples and of the benchmark, and random programs, each up to
+//! a number of states: whatever state the interpreter reaches, both machines try every step in it.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use raddle_explore::{Choice, Packed, Position, Status, Step, System};
+use raddle_lang::Source;
+use raddle_machine::{Granularity, Machine, Program};
+
+const MOST_STATES: usize = 3_000;
+const MOST_CHOICES: usize = 50;
+
+/// What was compared.
+#[derive(Debug, Default)]
+struct Compared {
+    programs: u64,
+    steps: u64,
+    tried: u64,
+    interpreted: u64,
+}
+
+/// Compares both machines on the states of a program, as many as there may be.
+fn compare(name: &str, program: &Arc<Program>, compared: &mut Compared) {
+    let interpreter = Machine::new(Arc::clone(program), Granularity::Access);
+    let mut interpreter = interpreter.with_disciplines(false);
+    let code = raddle_native::compile(program).expect("there is a code generator");
+    let mut native = interpreter.clone().with_native_code(code);
+    // What threads do before their first step counts as executed.
+    native.initial();
+    let mut seen: HashSet<Packed> = HashSet::new();
+    let mut pending = vec![interpreter.initial()];
+    let (mut expected, mut found) = (Step::default(), Step::default());
+    let mut packed = Packed::default();
+    while let Some(mut state) = pending.pop() {
+        interpreter.encode(&state, &mut packed);
+        if seen.len() >= MOST_STATES || !seen.insert(packed.clone()) {
+            continue;
+        }
+        // As a search sees it.
+        interpreter.decode(packed.words(), &mut state);
+        for thread in 0..interpreter.thread_count(&state) {
+            let thread = Position(thread as u32);
+            let mut next = Some(Choice::FIRST);
+            for _ in 0..MOST_CHOICES {
+                let Some(choice) = next else { break };
+                interpreter.step(&state, thread, choice, &mut expected);
+                native.step(&state, thread, choice, &mut found);
+                compared.steps += 1;
+                next = expected.next_choice;
+                assert_eq!(expected.status, found.status, "{name}");
+                assert_eq!(expected.footprint, found.footprint, "{name}");
+                assert_eq!(expected.next_choice, found.next_choice, "{name}");
+                if matches!(expected.status, Status::Moved | Status::Failed(_)) {
+                    assert_eq!(expected.after, found.after, "{name}");
+                    assert_eq!(expected.changed, found.changed, "{name}");
+                    interpreter.canonicalise(&mut expected.after);
+                    pending.push(expected.after.clone());
+                }
+            }
+        }
+    }
+    assert_eq!(interpreter.unreached(), native.unreached(), "{name}");
+    assert_eq!(
+        interpreter.unreached_goals(),
+        native.unreached_goals(),
+        "{name}"
+    );
+    let report = native.native_report().expect("it uses native code");
+    compared.programs += 1;
+    compared.tried += report.steps;
+    compared.interpreted += report.interpreted;
+}
+
+fn compare_folder(folder: &str) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut compared = Compared::default();
+    for path in programs(&root.join(folder)) {
+        let text = std::fs::read_to_string(&path).expect("a program can be read");
+        let name = path.display().to_string();
+        let (program, _) = raddle_machine::load(Source::new(&name, &text));
+        if let Some(program) = program {
+            compare(&name, &Arc::new(program), &mut compared);
+        }
+    }
+    println!("{folder}: {compared:?}");
+    assert!(compared.programs > 0 && compared.interpreted < compared.tried / 2);
+}
+
+fn programs(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("a folder can be listed") {
+        let path = entry.expect("a folder can be listed").path();
+        if path.is_dir() {
+            found.extend(programs(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rad") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn on_the_corpus() {
+    compare_folder("corpus");
+}
+
+#[test]
+fn on_the_examples() {
+    compare_folder("examples");
+}
+
+#[test]
+fn on_the_benchmark() {
+    compare_folder("bench/models");
+}
+
+#[test]
+fn on_random_programs() {
+    let campaign = raddle_difftest::campaign::Campaign::new(1, 400);
+    let mut compared = Compared::default();
+    for number in 0..400 {
+        let (profile, program) = campaign.program(number);
+        let name = format!("{} {number}", profile.name);
+        if let Ok(program) = raddle_difftest::compile(&program.to_string()) {
+            compare(&name, &program, &mut compared);
+        }
+    }
+    println!("random programs: {compared:?}");
+    assert!(compared.programs > 300 && compared.interpreted < compared.tried / 2);
+}
