@@ -134,8 +134,8 @@ fn executions(items: u32, explorer: &mut impl Explorer) -> Result<Executions> {
     match found.violations.first() {
         Some(violation) => Err(format!("{FILE}: {}", violation.message())),
         None => Ok(Executions {
-            executions: found.executions,
-            classes: found.classes,
+            executions: found.statistics.executions,
+            classes: (found.statistics.classes).ok_or("the classes were not counted")?,
             complete: found.explored.extent() != Explored::Some,
         }),
     }
