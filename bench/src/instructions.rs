@@ -42,8 +42,15 @@ const STAGES: &[Stage] = &[
     Stage {
         name: "encode/insert",
         functions: &[
-            &["<raddle_machine::machine::Machine as raddle_explore::system::System>::encode"],
-            &["raddle_explore::store::exact::ExactStore::insert_hashed"],
+            &["<raddle_machine::machine::Machine as raddle_explore::system::System>::encode_changed"],
+            &[
+                "<raddle_store::flat::FlatWorker<F> as raddle_store::Worker>::queue",
+                "<raddle_store::tree::TreeWorker<F> as raddle_store::Worker>::queue",
+            ],
+            &[
+                "<raddle_store::flat::FlatWorker<F> as raddle_store::Worker>::flush",
+                "<raddle_store::tree::TreeWorker<F> as raddle_store::Worker>::flush",
+            ],
         ],
     },
     Stage {
