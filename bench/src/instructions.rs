@@ -42,7 +42,9 @@ const STAGES: &[Stage] = &[
     Stage {
         name: "encode/insert",
         functions: &[
-            &["<raddle_machine::machine::Machine as raddle_explore::system::System>::encode_changed"],
+            &[
+                "<raddle_machine::machine::Machine as raddle_explore::system::System>::encode_changed",
+            ],
             &[
                 "<raddle_store::flat::FlatWorker<F> as raddle_store::Worker>::queue",
                 "<raddle_store::tree::TreeWorker<F> as raddle_store::Worker>::queue",
