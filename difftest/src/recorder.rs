@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use raddle_explore::{
-    Access, Changed, Choice, Fault, FaultKind, Footprint, Guard, Location, Packed, Place, Position,
+    Access, Changed, Choice, Fault, FaultKind, Footprint, Guard, Location, Packed, Parts, Place, Position,
     Renamed, Status, Step, System, Variable,
 };
 use raddle_machine::{Machine, State};
@@ -116,8 +116,14 @@ impl System for Recorder {
         self.machine.encode(state, packed);
     }
 
-    fn encode_changed(&self, state: &State, changed: Changed, packed: &mut Packed) {
-        self.machine.encode_changed(state, changed, packed);
+    fn encode_successor<'p>(
+        &'p self,
+        before: Parts<'_>,
+        changed: Changed,
+        state: &'p State,
+        packed: &'p mut Packed,
+    ) -> Parts<'p> {
+        (self.machine).encode_successor(before, changed, state, packed)
     }
 
     fn find_parts(&self, words: &[u64], state: &State, packed: &mut Packed) {

@@ -4,7 +4,8 @@ use raddle_explore::interior::Completion;
 use raddle_explore::reductions::cartesian::{Cartesian, CycleTest};
 use raddle_explore::reductions::transactions::Transactions;
 use raddle_explore::{Reduction, Statistics, reductions};
-use raddle_machine::Machine;
+
+use crate::native::Executor;
 
 /// Transactions without a completion. What they preserve is nothing; `compare` shows them.
 pub(crate) const UNSOUND: &str = "transactions-none";
@@ -13,7 +14,7 @@ pub(crate) const UNSOUND: &str = "transactions-none";
 const PAPER: &str = "cartesian-paper";
 
 /// A new instance of the reduction of that name.
-pub(crate) fn by_name(name: &str) -> Option<Box<dyn Reduction<Machine>>> {
+pub(crate) fn by_name(name: &str) -> Option<Box<dyn Reduction<Executor>>> {
     // Variants of a reduction that are not in the list of all of them go here.
     match name {
         PAPER => Some(Box::new(Cartesian::with_cycle_test(CycleTest::AsPublished))),
@@ -24,19 +25,19 @@ pub(crate) fn by_name(name: &str) -> Option<Box<dyn Reduction<Machine>>> {
 
 /// The names of all reductions that can be relied on, the plainest first.
 pub(crate) fn names() -> Vec<&'static str> {
-    let all = reductions::all::<Machine>();
+    let all = reductions::all::<Executor>();
     let names = all.iter().map(|reduction| reduction.name());
     names.chain([PAPER]).collect()
 }
 
 /// The name of transactions that are completed that way.
 pub(crate) fn transactions(completion: Completion) -> &'static str {
-    Transactions::<Machine>::with_completion(completion).name()
+    Transactions::<Executor>::with_completion(completion).name()
 }
 
 /// The name of cartesian reduction with that cycle test.
 pub(crate) fn cartesian(cycle_test: CycleTest) -> &'static str {
-    Cartesian::<Machine>::with_cycle_test(cycle_test).name()
+    Cartesian::<Executor>::with_cycle_test(cycle_test).name()
 }
 
 /// Boundary states and all between them, if a search that was to count them has.

@@ -33,7 +33,7 @@
 //! # let _ = run_to_the_end::<raddle_explore::testing::Counters>;
 //! ```
 
-use crate::parts::{Changed, Packed, Renamed};
+use crate::parts::{Changed, Packed, Parts, Renamed};
 
 /// A thread, by its position in the thread table of a state. It is no name of the thread: see
 /// [`System::thread_name`].
@@ -312,11 +312,18 @@ pub trait System {
     /// [module of parts](crate::parts) says what it promises.
     fn encode(&self, state: &Self::State, packed: &mut Packed);
 
-    /// Like [`encode`](Self::encode), into a buffer that holds a state that differs from this one
-    /// in the changed parts only.
-    fn encode_changed(&self, state: &Self::State, changed: Changed, packed: &mut Packed) {
-        let _ = changed;
+    /// A canonical state in words, given those of a state that differs from it in the changed parts only. They are in
+    /// the buffer, unless the state itself consists of such words.
+    fn encode_successor<'p>(
+        &'p self,
+        before: Parts<'_>,
+        changed: Changed,
+        state: &'p Self::State,
+        packed: &'p mut Packed,
+    ) -> Parts<'p> {
+        let _ = (before, changed);
         self.encode(state, packed);
+        packed.parts()
     }
 
     /// Like [`encode`](Self::encode), of a state that was restored from these words.
@@ -354,6 +361,12 @@ pub trait System {
     fn failed_starts(&mut self, state: &Self::State) -> Vec<(Position, Fault)> {
         let _ = state;
         Vec::new()
+    }
+
+    /// Whether threads can fail before their first step in states other than the initial one and those behind it
+    /// in which they have failed already: whether steps start threads.
+    fn starts_threads(&self) -> bool {
+        true
     }
 
     /// Whether some thread of the state has failed.

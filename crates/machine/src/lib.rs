@@ -15,13 +15,13 @@ mod local;
 mod machine;
 mod names;
 pub mod narrate;
+#[doc(hidden)]
 pub mod native;
 #[doc(hidden)]
 pub mod op;
 mod pack;
 mod program;
 mod state;
-mod step_natively;
 mod word;
 
 pub use compile::compile;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use raddle_explore::repair::Repair;
 use raddle_explore::{
     Access, AccessKind, Changed, Choice, Fault, FaultKind, Footprint, Guard, Location, Packed,
-    Place, Position, Renamed, Status, Step, SyncOp, System, Variable,
+    Parts, Place, Position, Renamed, Status, Step, SyncOp, System, Variable,
 };
 use raddle_lang::Span;
 
@@ -14,7 +14,6 @@ use crate::canonical::{Canonicaliser, Renaming};
 use crate::compile::NO_STATEMENT;
 use crate::exclusive::{self, Breach, Decided, Enforcer, Taken};
 use crate::execute::{Execution, Halt, MAX_THREADS, Mode, Scratch};
-use crate::native::{Native, NativeCode, NativeReport};
 use crate::op::Op;
 use crate::pack;
 use crate::program::{Granularity, Program};
@@ -46,13 +45,12 @@ const CROWD: usize = 8192;
 #[derive(Clone, Debug)]
 pub struct Machine {
     pub(crate) program: Arc<Program>,
-    granularity: Granularity,
+    pub(crate) granularity: Granularity,
     scratch: Scratch,
     canonicaliser: Canonicaliser,
     /// For evaluating invariants.
     probe: Step<State>,
-    enforcer: Enforcer,
-    pub(crate) native: Option<Native>,
+    pub(crate) enforcer: Enforcer,
     /// What is wrong with the declared disciplines from the start.
     broken_from_the_start: Option<String>,
     /// The operation at which the last step has stopped: where it waits, if it was blocked.
@@ -70,7 +68,6 @@ impl Machine {
             granularity,
             canonicaliser: Canonicaliser::default(),
             probe: Step::default(),
-            native: None,
             broken_from_the_start: None,
             stopped_at: Place(0),
         };
@@ -86,29 +83,6 @@ impl Machine {
     pub fn with_disciplines(mut self, enforced: bool) -> Self {
         self.enforcer.enabled = enforced && self.program.rules.are_there();
         self
-    }
-
-    /// The same machine with native code for steps. It is used where a step is one access and no discipline is
-    /// enforced.
-    #[must_use]
-    pub fn with_native_code(mut self, code: Arc<dyn NativeCode>) -> Self {
-        if self.granularity == Granularity::Access {
-            self.native = Some(Native::new(&self.program, code));
-        }
-        self
-    }
-
-    /// What native code has executed so far, if the machine uses it.
-    #[must_use]
-    pub fn native_report(&self) -> Option<NativeReport> {
-        let native = self.native.as_ref().filter(|_| !self.enforcer.enabled)?;
-        let (places, not_compiled) = native.code.places();
-        Some(NativeReport {
-            places,
-            not_compiled,
-            steps: native.steps,
-            interpreted: native.interpreted,
-        })
     }
 
     /// The parts that differ after a step that was made.
@@ -397,12 +371,6 @@ impl System for Machine {
             return;
         }
         step.after.clone_from(state);
-        if self.native.is_some() && !self.enforcer.enabled {
-            if self.step_natively(state, thread, choice, step) {
-                return;
-            }
-            step.after.clone_from(state);
-        }
         self.scratch.choices.begin(choice);
         let mut execution = Execution::of_thread(
             &self.program,
@@ -477,8 +445,16 @@ impl System for Machine {
         pack::encode(&self.program, state, packed);
     }
 
-    fn encode_changed(&self, state: &State, changed: Changed, packed: &mut Packed) {
+    fn encode_successor<'p>(
+        &'p self,
+        before: Parts<'_>,
+        changed: Changed,
+        state: &'p State,
+        packed: &'p mut Packed,
+    ) -> Parts<'p> {
+        packed.copy_from(before);
         pack::encode_changed(&self.program, state, changed, packed);
+        packed.parts()
     }
 
     fn find_parts(&self, words: &[u64], state: &State, packed: &mut Packed) {
@@ -495,6 +471,10 @@ impl System for Machine {
         };
         let position = renaming.threads[thread.index()].expect("it has not ended");
         Position(position as u32)
+    }
+
+    fn starts_threads(&self) -> bool {
+        self.program.features.spawn
     }
 
     fn has_invariants(&self) -> bool {
@@ -537,10 +517,6 @@ impl System for Machine {
         let covered = self.scratch.covered.iter_mut();
         for (mine, other) in covered.zip(&copy.scratch.covered) {
             *mine |= other;
-        }
-        if let (Some(mine), Some(other)) = (&mut self.native, &copy.native) {
-            mine.steps += other.steps;
-            mine.interpreted += other.interpreted;
         }
     }
 

@@ -1,118 +1,125 @@
-//! Steps as native code: what the machine and whoever compiles them agree on.
+//! What a compiler of steps to native code needs to know of a program: its instructions, and where everything is in the words
+//! of a packed state.
 //!
-//! Native code executes a step in the words of the state after it, where the interpreter would. It need not be able
-//! to: whenever it [gives up](NativeStatus::GaveUp), the machine forgets what it did and has the interpreter execute the
-//! step. The same happens if the step fails, since only the interpreter knows what to say about it, and when it executes a block of
-//! code for the first time, since only the interpreter keeps track of what was executed. So the interpreter defines
-//! what a step is; native code is the same, sooner.
+//! States of programs whose threads neither call nor spawn nor take read locks, and which have no heap, nearly
+//! always have one size, and every field has its place in them ([`Layout`]). Native code executes steps in these words. The interpreter
+//! defines what a step is, and what the words of a state are; everything here is derived from it.
 
-use std::fmt;
-use std::sync::Arc;
+use raddle_explore::{Changed, Packed};
 
-use raddle_explore::{Access, AccessKind, Location, Place, SyncOp};
+use crate::machine::Machine;
+use crate::op::{Op, Pc, Reg};
+use crate::pack::code::{self, Width};
+use crate::pack::constants::{Known, constants, frame_size, written};
+use crate::program::{Granularity, Program};
+use crate::state::{Phase, State};
+use crate::word::{self, Name};
 
-use crate::op::{Op, Pc};
-use crate::pack::constants::{Known, constants, frame_size};
-use crate::program::Program;
-
-/// The most accesses of a native step.
-pub const MOST_ACCESSES: usize = 62;
-
-/// What became of a native step.
+/// Where a value is: in the bytes of a state for globals, in those of the part of a thread for registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NativeStatus {
-    /// The thread is before this visible instruction.
-    Moved(u32),
-    /// The thread has returned from its current frame, by this instruction, after its visible operation and outside of atomic code.
-    Returned(u32),
-    /// The step is blocked by this instruction: whether that is an assumption, and which instruction.
-    Blocked(bool, u32),
-    /// The interpreter is to execute the step.
-    GaveUp,
+pub struct Field {
+    /// Its first byte.
+    pub byte: u32,
+    /// Whether it takes two bytes, not one.
+    pub wide: bool,
 }
 
-/// An access as native code writes it down.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub struct NativeAccess {
-    /// The location.
-    pub location: u64,
-    /// The instruction (from bit 16), the number of the kind in [`KINDS`] (from bit 8), whether it writes (bit 0).
-    pub rest: u64,
+/// Where a thread can be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// Before an instruction.
+    Running(Pc),
+    /// Among the waiters of an object, before its `Resume`.
+    Waiting(Pc),
+    /// Taken out of them.
+    Notified(Pc),
+    /// It never moves again: whether it has failed.
+    Stopped(Pc, bool),
 }
 
-impl NativeAccess {
-    pub(crate) fn access(self, blocked: bool) -> Access {
-        Access {
-            location: Location(self.location),
-            writes: self.rest & 1 != 0 && !blocked,
-            kind: KINDS[(self.rest >> 8) as usize & 0xFF],
-            place: Place((self.rest >> 16) as u32),
+impl Stop {
+    /// The instruction.
+    #[must_use]
+    pub fn pc(self) -> Pc {
+        match self {
+            Self::Running(pc) | Self::Waiting(pc) | Self::Notified(pc) | Self::Stopped(pc, _) => pc,
+        }
+    }
+
+    fn of((pc, phase): (Pc, Phase)) -> Self {
+        match phase {
+            Phase::Running => Self::Running(pc),
+            Phase::Waiting => Self::Waiting(pc),
+            Phase::Notified => Self::Notified(pc),
+            Phase::Ended => Self::Stopped(pc, false),
+            Phase::Failed | Phase::FailedAtStart => Self::Stopped(pc, true),
+        }
+    }
+
+    fn parts(self) -> (Pc, Phase) {
+        match self {
+            Self::Running(pc) => (pc, Phase::Running),
+            Self::Waiting(pc) => (pc, Phase::Waiting),
+            Self::Notified(pc) => (pc, Phase::Notified),
+            Self::Stopped(pc, false) => (pc, Phase::Ended),
+            Self::Stopped(pc, true) => (pc, Phase::Failed),
         }
     }
 }
 
-/// The kinds of accesses that native code makes, by number.
-pub const KINDS: [AccessKind; 8] = [
-    AccessKind::Plain,
-    AccessKind::Atomic,
-    AccessKind::Sync(SyncOp::Acquire),
-    AccessKind::Sync(SyncOp::Release),
-    AccessKind::Sync(SyncOp::Try),
-    AccessKind::Sync(SyncOp::Down),
-    AccessKind::Sync(SyncOp::Up),
-    AccessKind::Sync(SyncOp::Poll),
-];
-
-/// What native code is told and what it tells, besides the words of the state.
-#[repr(C)]
+/// Where everything is in a packed state of the common size.
+///
+/// The first byte of the part of a thread is the number of its [`Stop`], if that is below [`Layout::LONG`].
 #[derive(Clone, Debug)]
-pub struct NativeFrame {
-    /// How many accesses there are.
-    pub count: u64,
-    /// The blocks of code that it has executed, as bits.
-    pub blocks: u64,
-    /// The name of the thread.
-    pub me: i64,
-    /// The number of the thread.
-    pub tid: i64,
-    /// The accesses.
-    pub accesses: [NativeAccess; MOST_ACCESSES],
+pub struct Layout {
+    /// Where each part ends, in words. Parts of globals come first, then the threads.
+    pub ends: Vec<u32>,
+    /// How many parts of globals there are.
+    pub global_parts: usize,
+    /// Where each global slot is.
+    pub slots: Vec<Field>,
+    /// Where the registers are of a thread that is at an instruction; those that are constant there are nowhere.
+    pub frames: Vec<Vec<(Reg, Field)>>,
+    /// What the numbers of stops mean.
+    pub stops: Vec<Stop>,
 }
 
-impl Default for NativeFrame {
-    fn default() -> Self {
-        Self {
-            count: 0,
-            blocks: 0,
-            me: 0,
-            tid: 0,
-            accesses: [NativeAccess::default(); MOST_ACCESSES],
-        }
+impl Layout {
+    /// A stop with this number, or a higher one, has it elsewhere.
+    pub const LONG: usize = crate::pack::LONG as usize;
+
+    /// The layout of a program's states; none if they have no common size.
+    #[must_use]
+    pub fn of(program: &Program) -> Option<Self> {
+        let packing = &program.packing;
+        let fixed = packing.fixed.as_ref()?;
+        let stops = packing.stops().iter().take(Self::LONG);
+        Some(Self {
+            ends: fixed.all_ends().to_vec(),
+            global_parts: packing.globals.len(),
+            slots: fixed.slot_fields(),
+            frames: fixed.frame_fields(),
+            stops: stops.map(|stop| Stop::of(*stop)).collect(),
+        })
     }
-}
 
-/// Compiled steps of a program.
-pub trait NativeCode: Send + Sync + fmt::Debug {
-    /// Executes a step of a thread that is before the instruction `pc`, by single accesses. The globals are at
-    /// the beginning of `words`, and the registers of the thread's current frame begin at `registers`, with
-    /// [room](Bytecode::frame_sizes) for all that its function uses.
-    fn step(
-        &self,
-        pc: u32,
-        words: &mut [i64],
-        registers: usize,
-        frame: &mut NativeFrame,
-    ) -> NativeStatus;
+    /// How many words a state has.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.ends.last().map_or(0, |end| *end as usize)
+    }
 
-    /// How many places there are at which steps begin, and how many of them are not compiled.
-    fn places(&self) -> (usize, usize);
+    /// How many threads there are.
+    #[must_use]
+    pub fn threads(&self) -> usize {
+        self.ends.len() - self.global_parts
+    }
 }
 
 /// A program as a compiler to native code sees it.
-#[doc(hidden)]
 #[derive(Clone, Debug)]
 pub struct Bytecode {
+    pub layout: Layout,
     pub code: Vec<Op>,
     /// The code of each function. What is not in a function, no thread executes.
     pub functions: Vec<std::ops::Range<u32>>,
@@ -120,40 +127,58 @@ pub struct Bytecode {
     pub heights: Vec<u16>,
     /// How many registers the function of each instruction uses.
     pub frame_sizes: Vec<u32>,
+    /// The registers that each instruction may write.
+    pub written: Vec<std::ops::Range<u16>>,
     /// Registers that are constant before each instruction.
     pub constants: Vec<Vec<Option<i64>>>,
-    /// How many global slots there are.
-    pub globals: usize,
     pub atomic_slots: Vec<bool>,
     pub ranges: Vec<(i64, i64)>,
+    pub shapes: Vec<crate::op::ChannelShape>,
     /// The word of a reference to the global slot 0; others follow.
     pub global_reference: i64,
+    /// The name of the first thread as a word; others follow.
+    pub thread_reference: i64,
 }
 
 impl Bytecode {
-    /// The code of a program.
+    /// The code of a program; none if its states have no [`Layout`].
     #[must_use]
-    pub fn of(program: &Program) -> Self {
+    pub fn of(program: &Program) -> Option<Self> {
+        let layout = Layout::of(program)?;
         let known = constants(program, 256).into_iter();
         let constant = |known: Known| match known {
             Known::Constant(value) => Some(value),
             _ => None,
         };
-        Self {
+        Some(Self {
+            layout,
             code: program.code.clone(),
             functions: (program.functions.iter())
                 .map(|function| function.entry..function.end)
                 .collect(),
             heights: program.heights.clone(),
             frame_sizes: frame_sizes(program),
+            written: (program.code.iter())
+                .map(|op| written(program, *op))
+                .map(|registers| registers.start as u16..registers.end as u16)
+                .collect(),
             constants: known
                 .map(|registers| registers.into_iter().map(constant).collect())
                 .collect(),
-            globals: program.initial.len(),
             atomic_slots: program.atomic_slots.clone(),
             ranges: program.ranges.clone(),
-            global_reference: crate::word::global(0),
-        }
+            shapes: program.shapes.clone(),
+            global_reference: word::global(0),
+            thread_reference: word::thread(Name::canonical(0)),
+        })
+    }
+
+    /// The number of a stop, if it takes one byte.
+    #[must_use]
+    pub fn number(program: &Program, stop: Stop) -> Option<u8> {
+        let (pc, phase) = stop.parts();
+        let number = program.packing.number(pc, phase);
+        ((number as usize) < Layout::LONG).then_some(number as u8)
     }
 }
 
@@ -166,49 +191,58 @@ fn frame_sizes(program: &Program) -> Vec<u32> {
     sizes
 }
 
-/// What native code has executed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NativeReport {
-    /// At how many places steps can begin.
-    pub places: usize,
-    /// How many of them are not compiled.
-    pub not_compiled: usize,
-    /// How many steps were executed, but for those that a look at a lock told to be blocked.
-    pub steps: u64,
-    /// How many of them the interpreter executed.
-    pub interpreted: u64,
+/// The code of a word in one byte or two, if it has one.
+#[must_use]
+pub fn code_of(word: i64, wide: bool) -> Option<u16> {
+    let width = width(wide);
+    let code = code::code(word, width);
+    (code != width.escape()).then_some(code as u16)
 }
 
-/// The native code that a machine uses, and what it has seen of it.
-#[derive(Clone, Debug)]
-pub(crate) struct Native {
-    pub(crate) code: Arc<dyn NativeCode>,
-    pub(crate) frame: Box<NativeFrame>,
-    /// The blocks that were executed in steps that began at each instruction.
-    pub(crate) seen: Vec<u64>,
-    /// How many registers the function of each instruction uses.
-    pub(crate) frame_sizes: Arc<[u32]>,
-    pub(crate) steps: u64,
-    pub(crate) interpreted: u64,
+/// The ranges of codes in one byte or two: the code of zero; the first code that is no integer, if codes below that of zero are
+/// integers too; how many negative integers come right before the globals; where globals, threads and objects begin.
+#[must_use]
+pub fn codes(wide: bool) -> [i64; 6] {
+    code::ranges(width(wide)).map(|code| code as i64)
 }
 
-impl Native {
-    pub(crate) fn new(program: &Program, code: Arc<dyn NativeCode>) -> Self {
-        Self {
-            code,
-            frame: Box::default(),
-            seen: vec![0; program.code.len()],
-            frame_sizes: frame_sizes(program).into(),
-            steps: 0,
-            interpreted: 0,
-        }
+/// The word of a code in one byte; zero if it stands for none.
+#[must_use]
+pub fn word_of(byte: u8) -> i64 {
+    match u64::from(byte) == Width::One.escape() {
+        true => 0,
+        false => code::word(byte.into(), Width::One),
+    }
+}
+
+fn width(wide: bool) -> Width {
+    match wide {
+        true => Width::Two,
+        false => Width::One,
+    }
+}
+
+/// The name of the thread at a position, as a word.
+#[must_use]
+pub fn thread_word(position: usize) -> i64 {
+    word::thread(Name::canonical(position))
+}
+
+impl Machine {
+    /// Writes the changed parts of a state again.
+    pub fn encode_changed(&self, changed: Changed, state: &State, packed: &mut Packed) {
+        crate::pack::encode_changed(&self.program, state, changed, packed);
     }
 
-    /// Whether a step from there has executed no block of code that no step from there has executed before.
-    pub(crate) fn is_familiar(&mut self, pc: Pc) -> bool {
-        let seen = &mut self.seen[pc as usize];
-        let familiar = self.frame.blocks & !*seen == 0;
-        *seen |= self.frame.blocks;
-        familiar
+    /// Whether its steps are single accesses, and no discipline is enforced.
+    #[must_use]
+    pub fn makes_plain_steps(&self) -> bool {
+        self.granularity == Granularity::Access && !self.enforcer.enabled
+    }
+
+    /// The parts that a step of a thread can have changed that wrote to this global slot and woke nobody.
+    #[must_use]
+    pub fn changed_by_write(&self, slot: usize) -> Changed {
+        self.program.packing.changed_by_write(slot)
     }
 }

@@ -1,35 +1,44 @@
-//! A function for each step: control, registers and arithmetic. What a step does to shared memory is in [`shared`].
+//! A function for each step: control, registers and arithmetic. What a step does to shared memory is in [`shared`], where
+//! values are in the words of a state in [`fields`].
 //!
-//! Registers stay in memory: a step is short, and what it computes must be there at its end anyway.
+//! The function reads the registers of the thread from the state when it begins, and writes those that are alive where it ends, in
+//! the places that they have there. In between they are variables of the function, unless the code addresses some of them by an
+//! index: then they are in memory of its own.
 
+mod fields;
+mod messages;
 mod shared;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I8, I16, I32, I64};
-use cranelift_codegen::ir::{AbiParam, Block, Function, InstBuilder, MemFlagsData, Value};
+use cranelift_codegen::ir::{
+    AbiParam, Block, Function, InstBuilder, MemFlagsData, StackSlot, StackSlotData, StackSlotKind,
+    Value,
+};
 use cranelift_codegen::isa::TargetFrontendConfig;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
 use raddle_lang::ast::{BinaryOp, IntType, UnaryOp};
-use raddle_machine::native::{Bytecode, NativeFrame};
+use raddle_machine::native::Stop;
 use raddle_machine::op::{Fit, Op, Reg};
 
+use crate::frame::NativeFrame;
 use crate::region::{Next, Node, Region, is_compiled, next};
-use crate::status;
+use crate::tables::Tables;
+use crate::{Compiling, status};
 
 /// How often a step may jump backwards before it gives up. The interpreter ends a step after as many, or goes on.
 const TURNS: i64 = 1_000;
 
-/// All memory that is accessed exists.
+/// All memory that is accessed exists; it need not be aligned.
 fn trusted() -> MemFlagsData {
-    MemFlagsData::trusted()
+    MemFlagsData::new().with_notrap()
 }
 
 /// Builds the function for a region.
 pub(crate) fn function(
-    bytecode: &Bytecode,
-    atomic_slots: &[u8],
+    compiling: &Compiling<'_>,
     region: &Region,
     config: TargetFrontendConfig,
     function: &mut Function,
@@ -44,14 +53,23 @@ pub(crate) fn function(
     builder.switch_to_block(entry);
     let parameters = builder.block_params(entry).to_vec();
     let [count, blocks, turns] = [I64; 3].map(|ty| builder.declare_var(ty));
+    let size = compiling.bytecode.frame_sizes[region.start.pc as usize];
+    let registers = match region.indexes_registers {
+        true => {
+            let data = StackSlotData::new(StackSlotKind::ExplicitSlot, (size * 8).max(8), 3);
+            Registers::InMemory(builder.create_sized_stack_slot(data))
+        }
+        false => Registers::Variables((0..size).map(|_| builder.declare_var(I64)).collect()),
+    };
     let mut emitter = Emitter {
         builder,
-        bytecode,
-        atomic_slots,
+        compiling,
+        tables: compiling.tables,
         region,
-        words: parameters[0],
-        registers: parameters[1],
+        state: parameters[0],
+        part: parameters[1],
         frame: parameters[2],
+        registers,
         count,
         blocks,
         turns,
@@ -59,19 +77,18 @@ pub(crate) fn function(
         leaders: HashMap::new(),
         exits: HashMap::new(),
         work: Vec::new(),
+        constants: HashMap::new(),
+        bits: HashSet::new(),
     };
-    let zero = emitter.constant(0);
-    let all_turns = emitter.constant(TURNS);
-    emitter.builder.def_var(count, zero);
-    emitter.builder.def_var(blocks, zero);
-    emitter.builder.def_var(turns, all_turns);
-    emitter.go(Next::Node(region.start));
+    emitter.begin();
     while let Some(leader) = emitter.work.pop() {
         let block = emitter.leaders[&leader];
         emitter.builder.switch_to_block(block);
         emitter.block(leader);
     }
-    let mut exits: Vec<(Exit, Block)> = emitter.exits.drain().collect();
+    // Leaving by an end may need the way to give up.
+    emitter.exit(Exit::GIVE_UP);
+    let mut exits: Vec<(Exit, Block)> = emitter.exits.clone().into_iter().collect();
     exits.sort_unstable_by_key(|(exit, _)| *exit);
     for (exit, block) in exits {
         emitter.builder.switch_to_block(block);
@@ -95,15 +112,22 @@ impl Exit {
     };
 }
 
+/// Where registers are while the function runs.
+enum Registers {
+    Variables(Vec<Variable>),
+    InMemory(StackSlot),
+}
+
 struct Emitter<'e> {
     builder: FunctionBuilder<'e>,
-    bytecode: &'e Bytecode,
-    /// Whether accesses to each global are atomic; it stays where it is for as long as the code exists.
-    atomic_slots: &'e [u8],
+    compiling: &'e Compiling<'e>,
+    tables: &'e Tables,
     region: &'e Region,
-    words: Value,
-    registers: Value,
+    /// The words of the state, the part of the thread among them, and the frame that is lent.
+    state: Value,
+    part: Value,
     frame: Value,
+    registers: Registers,
     /// How many accesses there are, in atomic code.
     count: Variable,
     /// The blocks that were executed.
@@ -114,40 +138,81 @@ struct Emitter<'e> {
     leaders: HashMap<Node, Block>,
     exits: HashMap<Exit, Block>,
     work: Vec<Node>,
+    /// Values that are known.
+    constants: HashMap<Value, i64>,
+    /// Values that are 0 or 1.
+    bits: HashSet<Value>,
 }
 
 impl Emitter<'_> {
     fn constant(&mut self, value: i64) -> Value {
-        self.builder.ins().iconst(I64, value)
+        let constant = self.builder.ins().iconst(I64, value);
+        self.constants.insert(constant, value);
+        constant
+    }
+
+    /// Reads the registers, and goes to the first instruction.
+    fn begin(&mut self) {
+        let zero = self.constant(0);
+        let turns = self.constant(TURNS);
+        self.builder.def_var(self.count, zero);
+        self.builder.def_var(self.blocks, zero);
+        self.builder.def_var(self.turns, turns);
+        let pc = self.region.start.pc as usize;
+        let bytecode = self.compiling.bytecode;
+        for (register, constant) in bytecode.constants[pc].iter().enumerate() {
+            if let Some(value) = constant {
+                let value = self.constant(*value);
+                self.set(register as Reg, value);
+            }
+        }
+        for (register, field) in &bytecode.layout.frames[pc] {
+            let value = self.read(self.part, *field);
+            self.set(*register, value);
+        }
+        self.go(Next::Node(self.region.start));
     }
 
     /// The constant that a register is before this instruction, if it is one.
     fn known(&self, reg: Reg) -> Option<i64> {
-        let constants = &self.bytecode.constants[self.node.pc as usize];
+        let constants = &self.compiling.bytecode.constants[self.node.pc as usize];
         constants.get(reg as usize).copied().flatten()
     }
 
     fn check(&self, reg: Reg) -> i32 {
-        let size = self.bytecode.frame_sizes[self.node.pc as usize];
+        let size = self.compiling.bytecode.frame_sizes[self.node.pc as usize];
         assert!(u32::from(reg) < size, "a register of the frame");
         i32::from(reg) * 8
     }
 
     fn get(&mut self, reg: Reg) -> Value {
-        if let Some(value) = self.known(reg) {
-            return self.constant(value);
+        match self.known(reg) {
+            Some(value) => self.constant(value),
+            None => self.current(reg),
         }
+    }
+
+    /// What is in a register now.
+    fn current(&mut self, reg: Reg) -> Value {
         let offset = self.check(reg);
-        let registers = self.registers;
-        self.builder.ins().load(I64, trusted(), registers, offset)
+        match &self.registers {
+            Registers::Variables(variables) => self.builder.use_var(variables[reg as usize]),
+            Registers::InMemory(slot) => {
+                let address = self.builder.ins().stack_addr(I64, *slot, offset);
+                self.builder.ins().load(I64, trusted(), address, 0)
+            },
+        }
     }
 
     fn set(&mut self, reg: Reg, value: Value) {
         let offset = self.check(reg);
-        let registers = self.registers;
-        self.builder
-            .ins()
-            .store(trusted(), value, registers, offset);
+        match &self.registers {
+            Registers::Variables(variables) => self.builder.def_var(variables[reg as usize], value),
+            Registers::InMemory(slot) => {
+                let address = self.builder.ins().stack_addr(I64, *slot, offset);
+                self.builder.ins().store(trusted(), value, address, 0);
+            }
+        }
     }
 
     fn exit(&mut self, exit: Exit) -> Block {
@@ -170,16 +235,24 @@ impl Emitter<'_> {
         self.builder.switch_to_block(next);
     }
 
-    /// Whether accesses are made in the first instruction only.
-    fn has_one_operation(&self) -> bool {
-        let first = self.bytecode.code[self.region.start.pc as usize];
-        !matches!(first, Op::AtomicBegin)
+    fn give_up(&mut self) {
+        let exit = self.exit(Exit::GIVE_UP);
+        self.builder.ins().jump(exit, &[]);
+    }
+
+    /// Whether the step makes one access, if any.
+    fn has_one_access(&self) -> bool {
+        let first = self.compiling.bytecode.code[self.region.start.pc as usize];
+        !matches!(
+            first,
+            Op::AtomicBegin | Op::Wait { .. } | Op::Resume { .. }
+        )
     }
 
     fn leave(&mut self, exit: Exit) {
         if exit.status != status::GAVE_UP {
             let frame = self.frame;
-            if !self.has_one_operation() {
+            if !self.has_one_access() {
                 let count = self.builder.use_var(self.count);
                 let offset = std::mem::offset_of!(NativeFrame, count) as i32;
                 self.builder.ins().store(trusted(), count, frame, offset);
@@ -187,6 +260,16 @@ impl Emitter<'_> {
             let blocks = self.builder.use_var(self.blocks);
             let offset = std::mem::offset_of!(NativeFrame, blocks) as i32;
             self.builder.ins().store(trusted(), blocks, frame, offset);
+        }
+        let suspended = match exit.status {
+            status::MOVED => self.suspend(Stop::Running(exit.pc)),
+            status::WAITS => self.suspend(Stop::Waiting(exit.pc)),
+            status::RETURNED => self.end_thread(),
+            _ => true,
+        };
+        if !suspended {
+            self.give_up();
+            return;
         }
         let result = self.constant(i64::from(exit.status) | i64::from(exit.pc) << 32);
         self.builder.ins().return_(&[result]);
@@ -197,6 +280,10 @@ impl Emitter<'_> {
         match next {
             Next::Stop(pc) => self.exit(Exit {
                 status: status::MOVED,
+                pc,
+            }),
+            Next::Wait(pc) => self.exit(Exit {
+                status: status::WAITS,
                 pc,
             }),
             Next::Node(node) => {
@@ -226,12 +313,11 @@ impl Emitter<'_> {
                 self.builder.def_var(self.blocks, blocks);
             }
             self.node = node;
-            if !is_compiled(self.bytecode, node) {
-                let exit = self.exit(Exit::GIVE_UP);
-                self.builder.ins().jump(exit, &[]);
+            if !is_compiled(self.compiling.bytecode, node) {
+                self.give_up();
                 return;
             }
-            match self.instruction(self.bytecode.code[node.pc as usize]) {
+            match self.instruction(self.compiling.bytecode.code[node.pc as usize]) {
                 Some(Next::Node(next)) if !self.region.blocks.contains_key(&next) => node = next,
                 Some(next) => {
                     self.go(next);
@@ -255,7 +341,7 @@ impl Emitter<'_> {
 
     /// Emits an instruction, and says where code goes on, unless it has emitted that as well.
     fn instruction(&mut self, op: Op) -> Option<Next> {
-        let [first, second] = next(self.bytecode, self.node);
+        let [first, second] = next(self.compiling.bytecode, self.node);
         match op {
             Op::Jump { to } | Op::Loop { to } => {
                 self.turn(to);
@@ -272,14 +358,17 @@ impl Emitter<'_> {
                 self.builder.ins().brif(value, if_set, &[], if_not, &[]);
                 return None;
             }
-            Op::Return { from } => {
-                // Its value goes to the caller, if there is one: then the interpreter returns.
-                let _ = from;
+            Op::Return { .. } => {
+                // Threads do not call, so this is its end.
                 let exit = self.exit(Exit {
                     status: status::RETURNED,
                     pc: self.node.pc,
                 });
                 self.builder.ins().jump(exit, &[]);
+                return None;
+            }
+            Op::Resume { object, .. } if self.region.waits => {
+                self.wait_on(object);
                 return None;
             }
             Op::Guard { reg, assumption } => {
@@ -318,7 +407,8 @@ impl Emitter<'_> {
                 self.set(to, value);
             }
             Op::GlobalRef { to, slot } => {
-                let value = self.constant(self.bytecode.global_reference + i64::from(slot));
+                let value =
+                    self.constant(self.compiling.bytecode.global_reference + i64::from(slot));
                 self.set(to, value);
             }
             Op::Move { to, from } => {
@@ -336,7 +426,7 @@ impl Emitter<'_> {
                 let value = match op {
                     UnaryOp::Not => {
                         let is_zero = self.builder.ins().icmp_imm_s(IntCC::Equal, a, 0);
-                        self.builder.ins().uextend(I64, is_zero)
+                        self.bit(is_zero)
                     }
                     UnaryOp::Negate => {
                         let value = self.builder.ins().ineg(a);
@@ -414,11 +504,15 @@ impl Emitter<'_> {
 
     /// The address of the register `offset` behind `base`, which is one of those that are alive.
     fn local_part(&mut self, base: Reg, offset: Reg) -> Value {
-        let height = self.bytecode.heights[self.node.pc as usize];
+        let height = self.compiling.bytecode.heights[self.node.pc as usize];
         let offset = self.get(offset);
         self.below(offset, i64::from(height.saturating_sub(base)));
+        let Registers::InMemory(slot) = self.registers else {
+            unreachable!("registers that have an index are in memory");
+        };
+        let registers = self.builder.ins().stack_addr(I64, slot, 0);
         let bytes = self.builder.ins().ishl_imm_s(offset, 3);
-        let address = self.builder.ins().iadd(self.registers, bytes);
+        let address = self.builder.ins().iadd(registers, bytes);
         self.builder.ins().iadd_imm_s(address, i64::from(base) * 8)
     }
 
@@ -444,14 +538,24 @@ impl Emitter<'_> {
         }
     }
 
+    /// The result of a comparison as a word.
+    fn bit(&mut self, condition: Value) -> Value {
+        let bit = self.builder.ins().uextend(I64, condition);
+        self.bits.insert(bit);
+        bit
+    }
+
     fn compare(&mut self, condition: IntCC, a: Value, b: Value) -> Value {
         let result = self.builder.ins().icmp(condition, a, b);
-        self.builder.ins().uextend(I64, result)
+        self.bit(result)
     }
 
     fn is_set(&mut self, value: Value) -> Value {
+        if self.bits.contains(&value) {
+            return value;
+        }
         let set = self.builder.ins().icmp_imm_s(IntCC::NotEqual, value, 0);
-        self.builder.ins().uextend(I64, set)
+        self.bit(set)
     }
 
     fn binary(&mut self, op: BinaryOp, int: IntType, a: Value, b: Value) -> Value {
@@ -485,16 +589,20 @@ impl Emitter<'_> {
             BinaryOp::GreaterEqual => return self.compare(IntCC::SignedGreaterThanOrEqual, a, b),
             BinaryOp::And | BinaryOp::Or => {
                 let (a, b) = (self.is_set(a), self.is_set(b));
-                return match op {
+                let value = match op {
                     BinaryOp::And => self.builder.ins().band(a, b),
                     _ => self.builder.ins().bor(a, b),
                 };
+                self.bits.insert(value);
+                return value;
             }
             BinaryOp::Implies => {
                 let a = self.is_set(a);
                 let not_a = self.builder.ins().bxor_imm_s(a, 1);
                 let b = self.is_set(b);
-                return self.builder.ins().bor(not_a, b);
+                let value = self.builder.ins().bor(not_a, b);
+                self.bits.insert(value);
+                return value;
             }
         };
         self.wrap(raw, int)
@@ -505,7 +613,7 @@ impl Emitter<'_> {
             Fit::AsIs => value,
             Fit::Wrap(int) => self.wrap(value, int),
             Fit::Range(range) => {
-                let (low, high) = self.bytecode.ranges[range as usize];
+                let (low, high) = self.compiling.bytecode.ranges[range as usize];
                 let distance = self.builder.ins().iadd_imm_s(value, -low);
                 self.below(distance, high - low + 1);
                 value

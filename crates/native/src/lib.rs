@@ -1,42 +1,57 @@
 //! Steps of `.rad` programs as native code.
 //!
-//! [`compile`] makes one function for each instruction at which a step can begin. It executes the step in the words of a
-//! state, as the [interpreter](raddle_machine) would, and writes down the accesses. What it cannot
-//! execute, it leaves to the interpreter: at such an instruction it gives up, and the machine executes the
-//! step again. These are calls and what comes back from them, the heap, spawned threads, waiting and notifying,
-//! channels, read locks and choices. Failures are left to the interpreter as well.
+//! A [`NativeMachine`] is a system like the [interpreter](raddle_machine::Machine), whose states are packed words. [`Code`] has one
+//! function for each stop at which a step can begin, which executes the step in these words and writes down the accesses. What
+//! it cannot execute, it leaves to the interpreter: it gives up, and the machine has the interpreter execute the step. So the
+//! interpreter defines what a step is; native code is the same, sooner. Left to it are steps
+//!
+//! - that fail, since only the interpreter knows what to say about them;
+//! - that execute a block of code for the first time, since only the interpreter keeps track of what was executed;
+//! - of programs that call, spawn, allocate or take read locks: their states have no [`Layout`](raddle_machine::native::Layout);
+//! - that meet a value which has no code in its field.
 //!
 //! # Why it is safe
 //!
-//! Compiled code reads and writes four things, and nothing else:
+//! Compiled code reads and writes five things, and nothing else:
 //!
-//! 1. **Global slots**, `words[0..globals]`. Slots that the code names are below `globals` (checked when it is
-//!    compiled); slots that are computed are compared with it first, and the code gives up if they are not.
-//! 2. **Registers**, `words[registers..registers + frame_size]`. Numbers of registers that the code names are
-//!    below the frame size of its function (checked when it is compiled), computed ones are compared with the number of
+//! 1. **Global fields** of the state, below [`Layout::size`](raddle_machine::native::Layout::size) words. Slots that the code names exist (checked when it is
+//!    compiled); numbers of slots that are computed are compared with how many there are first, and the code gives up if they are
+//!    not below.
+//! 2. **Fields of the part of its thread**: those of the frames of its function. Whoever calls the function checks
+//!    that the part is as long as the longest of them needs. `notify` also reads and writes the first byte of the parts of other threads, which
+//!    no part is without.
+//! 3. **Registers** that are addressed by an index, in memory of the function's own: the index is compared with the number of
 //!    registers that are alive.
-//! 3. **The table of atomic slots**, at the number of a slot that was checked. It lives as long as the code.
-//! 4. **The frame** that the caller lends it: the number of accesses is compared with the room for them before each one
-//!    but the first.
+//! 4. **Tables** ([`Tables`](tables::Tables)), at the number of a slot that was checked, or at a byte. They live as long as the code.
+//! 5. **The frame** that the caller lends it: the number of accesses and of choices is compared with the room for them before each
+//!    one, but for the only one.
 //!
-//! [`NativeCode::step`] compares the length of `words` with what 1 and 2 need before it calls the function.
+//! [`Code::step`] compares the length of the state with what 1 and 2 need before it calls the function.
 //! A function ends: every jump backwards takes one of a fixed number of turns, and it gives up when these are used up.
 //! Whether it does what the interpreter does is a matter of tests, which compare both step by step.
 
 mod emit;
+mod frame;
+mod machine;
 mod region;
+mod state;
+mod tables;
 
 use std::fmt;
-use std::sync::Arc;
 
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::FunctionBuilderContext;
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{Linkage, Module};
 use raddle_machine::Program;
-use raddle_machine::native::{Bytecode, NativeCode, NativeFrame, NativeStatus};
+use raddle_machine::native::{Bytecode, Layout, Stop};
+use raddle_machine::op::Op;
 
+use frame::NativeFrame;
+pub use machine::{NativeMachine, Report};
 use region::Region;
+pub use state::PackedState;
+use tables::Tables;
 
 /// What a compiled function returns: one of these in the low byte, an instruction from bit 32.
 pub(crate) mod status {
@@ -45,43 +60,61 @@ pub(crate) mod status {
     pub(crate) const BLOCKED: u8 = 2;
     pub(crate) const CUT: u8 = 3;
     pub(crate) const GAVE_UP: u8 = 4;
+    pub(crate) const WAITS: u8 = 5;
 }
 
 /// Programs with more code than this in all steps together are compiled in part: steps overlap, so code can be
 /// much larger than the program.
 const MOST_NODES: usize = 100_000;
 
-/// The words, the registers of the current frame, and the frame that is lent.
-type Function = unsafe extern "C" fn(*mut i64, *mut i64, *mut NativeFrame) -> u64;
+/// The words of the state, the part of the thread, and the frame that is lent.
+type Function = unsafe extern "C" fn(*mut u64, *mut u64, *mut NativeFrame) -> u64;
+
+/// What is being compiled.
+struct Compiling<'p> {
+    program: &'p Program,
+    bytecode: &'p Bytecode,
+    tables: &'p Tables,
+}
+
+/// What happens to a thread that is at a stop.
+#[derive(Clone, Copy)]
+enum Entry {
+    /// It never moves again.
+    Stopped,
+    /// The step of a function that needs a part of so many words.
+    Compiled(Function, u32),
+    /// What the interpreter says.
+    Interpreted,
+}
 
 /// The compiled steps of a program.
-struct Compiled {
+pub struct Code {
     /// Owns the code. It is not touched again before everything is dropped.
     module: Option<JITModule>,
-    /// By the instruction at which the step begins.
-    functions: Vec<Option<Function>>,
-    globals: usize,
-    frame_sizes: Vec<u32>,
-    /// The code reads it: it must stay where it is.
-    _atomic_slots: Box<[u8]>,
+    /// By the number of a stop.
+    entries: Box<[Entry]>,
+    layout: Layout,
+    /// The code reads them: they must stay where they are.
+    _tables: Box<Tables>,
     places: usize,
     not_compiled: usize,
 }
 
-// SAFETY: after it was made, only `functions` and numbers are used until it is dropped, by whoever is the last owner. The functions
+// SAFETY: after it was made, only `entries` and numbers are used until it is dropped, by whoever is the last owner. The functions
 // have no state: they work on what they are lent.
-unsafe impl Send for Compiled {}
+unsafe impl Send for Code {}
 // SAFETY: as above.
-unsafe impl Sync for Compiled {}
+unsafe impl Sync for Code {}
 
-impl fmt::Debug for Compiled {
+impl fmt::Debug for Code {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let compiled = self.places - self.not_compiled;
-        write!(f, "Compiled({compiled} of {} places)", self.places)
+        write!(f, "Code({compiled} of {} places)", self.places)
     }
 }
 
-impl Drop for Compiled {
+impl Drop for Code {
     fn drop(&mut self) {
         if let Some(module) = self.module.take() {
             // SAFETY: the functions are dropped with this, and none is running: running one borrows it.
@@ -90,115 +123,167 @@ impl Drop for Compiled {
     }
 }
 
-impl NativeCode for Compiled {
+/// What became of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum NativeStatus {
+    /// The thread has stopped for good, before this.
+    Ended,
+    /// The step was made.
+    Moved,
+    /// The step is blocked: whether by an assumption.
+    Blocked(bool),
+    /// The interpreter is to execute the step.
+    GaveUp,
+}
+
+impl Code {
+    /// What a thread whose part begins at that word is about to do.
+    #[inline]
+    fn entry(&self, words: &[u64], start: usize) -> Entry {
+        self.entries[usize::from(words[start] as u8)]
+    }
+
+    /// Executes a step of a thread whose part is in these words of a state.
     #[inline]
     fn step(
         &self,
-        pc: u32,
-        words: &mut [i64],
-        registers: usize,
+        entry: Entry,
+        words: &mut [u64],
+        part: std::ops::Range<usize>,
         frame: &mut NativeFrame,
     ) -> NativeStatus {
-        let Some(function) = self.functions[pc as usize] else {
-            return NativeStatus::GaveUp;
+        let (function, needed) = match entry {
+            Entry::Stopped => return NativeStatus::Ended,
+            Entry::Interpreted => return NativeStatus::GaveUp,
+            Entry::Compiled(function, needed) => (function, needed),
         };
-        let end = registers + self.frame_sizes[pc as usize] as usize;
         assert!(
-            self.globals <= registers && end <= words.len(),
-            "the frame lies behind the globals, and within the words"
+            words.len() >= self.layout.size()
+                && part.end <= words.len()
+                && part.start + needed as usize <= part.end,
+            "the state has the size that the code is made for"
         );
         let words = words.as_mut_ptr();
-        // SAFETY: the function was compiled for this signature, and it stays within the globals, the
-        // frame of its registers, both of which the words have room for, and `frame`. See the module.
-        let result = unsafe { function(words, words.add(registers), frame) };
-        let at = (result >> 32) as u32;
+        // SAFETY: the function was compiled for this signature, and it stays within the state and the part, whose lengths were
+        // checked, and `frame`. See the module.
+        let result = unsafe { function(words, words.add(part.start), frame) };
         match result as u8 {
-            status::MOVED => NativeStatus::Moved(at),
-            status::RETURNED => NativeStatus::Returned(at),
-            status::BLOCKED => NativeStatus::Blocked(false, at),
-            status::CUT => NativeStatus::Blocked(true, at),
+            status::MOVED | status::RETURNED | status::WAITS => NativeStatus::Moved,
+            status::BLOCKED => NativeStatus::Blocked(false),
+            status::CUT => NativeStatus::Blocked(true),
             _ => NativeStatus::GaveUp,
         }
     }
 
-    fn places(&self) -> (usize, usize) {
-        (self.places, self.not_compiled)
+    /// Compiles the steps of a program, as far as possible. `None` if its states have no common layout, or there is no
+    /// code generator for this computer.
+    ///
+    /// # Panics
+    ///
+    /// If the code generator rejects what it is given, which is an error of this crate.
+    #[must_use]
+    pub fn compile(program: &Program) -> Option<Self> {
+        if cfg!(target_endian = "big") {
+            return None;
+        }
+        let bytecode = Bytecode::of(program)?;
+        let tables = Box::new(Tables::new(program, &bytecode));
+        let compiling = Compiling {
+            program,
+            bytecode: &bytecode,
+            tables: &tables,
+        };
+        let mut flags = settings::builder();
+        for (name, value) in [("opt_level", "none"), ("is_pic", "false")] {
+            flags.set(name, value).expect("a flag that exists");
+        }
+        let flags = settings::Flags::new(flags);
+        let isa = cranelift_native::builder().ok()?.finish(flags).ok()?;
+        let config = isa.frontend_config();
+        let builder = JITBuilder::with_isa(isa, cranelift_module::default_libcall_names());
+        let mut module = JITModule::new(builder);
+        let mut context = module.make_context();
+        let mut builder_context = FunctionBuilderContext::new();
+        let mut ids = vec![None; bytecode.layout.stops.len()];
+        let (mut nodes, mut places, mut not_compiled) = (0, 0, 0);
+        for (number, stop) in bytecode.layout.stops.iter().enumerate() {
+            if !is_place(&bytecode, *stop) {
+                continue;
+            }
+            places += 1;
+            let region = (nodes < MOST_NODES).then(|| Region::of(&bytecode, *stop));
+            let Some(region) = region.flatten() else {
+                not_compiled += 1;
+                continue;
+            };
+            nodes += region.len();
+            emit::function(
+                &compiling,
+                &region,
+                config,
+                &mut context.func,
+                &mut builder_context,
+            );
+            let signature = &context.func.signature;
+            let id = module
+                .declare_function(&format!("step{number}"), Linkage::Local, signature)
+                .expect("a function that was not declared");
+            module
+                .define_function(id, &mut context)
+                .expect("code that is well formed");
+            module.clear_context(&mut context);
+            ids[number] = Some((id, stop.pc()));
+        }
+        module.finalize_definitions().ok()?;
+        let mut entries: Vec<Entry> = (ids.into_iter().zip(&bytecode.layout.stops))
+            .map(|(id, stop)| match (id, stop) {
+                (Some((id, pc)), _) => {
+                    let code = module.get_finalized_function(id);
+                    // SAFETY: `emit` gives all functions the signature of `Function`.
+                    let function = unsafe { std::mem::transmute::<*const u8, Function>(code) };
+                    Entry::Compiled(function, words_of_part(&bytecode, pc))
+                }
+                (None, Stop::Stopped(..)) => Entry::Stopped,
+                (None, _) => Entry::Interpreted,
+            })
+            .collect();
+        entries.resize(256, Entry::Interpreted);
+        Some(Self {
+            entries: entries.into(),
+            module: Some(module),
+            layout: bytecode.layout,
+            _tables: tables,
+            places,
+            not_compiled,
+        })
     }
 }
 
-/// Compiles the steps of a program, as far as possible. `None` if there is no code generator for this computer.
-///
-/// # Panics
-///
-/// If the code generator rejects what it is given, which is an error of this crate.
-#[must_use]
-pub fn compile(program: &Program) -> Option<Arc<dyn NativeCode>> {
-    let bytecode = Bytecode::of(program);
-    let mut flags = settings::builder();
-    for (name, value) in [("opt_level", "none"), ("is_pic", "false")] {
-        flags.set(name, value).expect("a flag that exists");
-    }
-    let flags = settings::Flags::new(flags);
-    let isa = cranelift_native::builder().ok()?.finish(flags).ok()?;
-    let config = isa.frontend_config();
-    let atomic_slots: Box<[u8]> = bytecode
-        .atomic_slots
-        .iter()
-        .copied()
-        .map(u8::from)
-        .collect();
-    let builder = JITBuilder::with_isa(isa, cranelift_module::default_libcall_names());
-    let mut module = JITModule::new(builder);
-    let mut context = module.make_context();
-    let mut builder_context = FunctionBuilderContext::new();
-    let mut ids = vec![None; bytecode.code.len()];
-    let (mut nodes, mut places, mut not_compiled) = (0, 0, 0);
-    for pc in bytecode.functions.iter().cloned().flatten() {
-        if !bytecode.code[pc as usize].is_visible() {
-            continue;
-        }
-        places += 1;
-        let region = (nodes < MOST_NODES).then(|| Region::of(&bytecode, pc));
-        let Some(region) = region.flatten() else {
-            not_compiled += 1;
-            continue;
-        };
-        nodes += region.len();
-        emit::function(
-            &bytecode,
-            &atomic_slots,
-            &region,
-            config,
-            &mut context.func,
-            &mut builder_context,
-        );
-        let id = module
-            .declare_function(
-                &format!("step{pc}"),
-                Linkage::Local,
-                &context.func.signature,
-            )
-            .expect("a function that was not declared");
-        module
-            .define_function(id, &mut context)
-            .expect("code that is well formed");
-        module.clear_context(&mut context);
-        ids[pc as usize] = Some(id);
-    }
-    module.finalize_definitions().ok()?;
-    let function = |id| {
-        let code = module.get_finalized_function(id);
-        // SAFETY: `emit` gives all functions the signature of `Function`.
-        unsafe { std::mem::transmute::<*const u8, Function>(code) }
+/// Whether steps begin at a stop.
+fn is_place(bytecode: &Bytecode, stop: Stop) -> bool {
+    let in_function = |pc: u32| {
+        let mut functions = bytecode.functions.iter();
+        functions.any(|function| function.contains(&pc))
     };
-    let functions = ids.into_iter().map(|id| id.map(function)).collect();
-    Some(Arc::new(Compiled {
-        functions,
-        module: Some(module),
-        globals: bytecode.globals,
-        frame_sizes: bytecode.frame_sizes,
-        _atomic_slots: atomic_slots,
-        places,
-        not_compiled,
-    }))
+    let resumes = |pc: u32| matches!(bytecode.code[pc as usize], Op::Resume { .. });
+    match stop {
+        Stop::Running(pc) => {
+            in_function(pc) && bytecode.code[pc as usize].is_visible() && !resumes(pc)
+        }
+        Stop::Waiting(pc) | Stop::Notified(pc) => in_function(pc) && resumes(pc),
+        Stop::Stopped(..) => false,
+    }
+}
+
+/// How many words the part of a thread needs that executes a function, whatever it does.
+fn words_of_part(bytecode: &Bytecode, pc: u32) -> u32 {
+    let mut functions = bytecode.functions.iter();
+    let function = functions.find(|function| function.contains(&pc)).cloned();
+    let frames = &bytecode.layout.frames;
+    // Where steps do not begin, no step ends.
+    let stops = function.unwrap_or(0..0);
+    let stops = stops.filter(|pc| bytecode.code[*pc as usize].is_visible());
+    let fields = stops.flat_map(|pc| &frames[pc as usize]);
+    let bytes = fields.map(|(_, field)| field.byte + 1 + u32::from(field.wide));
+    bytes.max().unwrap_or(1).div_ceil(8).max(1)
 }

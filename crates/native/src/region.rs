@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use raddle_machine::native::Bytecode;
+use raddle_machine::native::{Bytecode, Stop};
 use raddle_machine::op::Op;
 
 /// An instruction, as part of a step.
@@ -21,6 +21,8 @@ pub(crate) enum Next {
     Node(Node),
     /// The step ends before this visible instruction.
     Stop(u32),
+    /// The step ends before this `Resume`, and the thread waits.
+    Wait(u32),
 }
 
 /// Steps that may execute more instructions than this are not compiled.
@@ -28,20 +30,32 @@ const MOST_NODES: usize = 600;
 /// More blocks have no bits.
 const MOST_BLOCKS: usize = 64;
 
+/// With more threads, the code for `notify` would be too long.
+const MOST_THREADS: usize = 32;
+/// With longer channels, the code for receiving would be.
+const MOST_MESSAGES: usize = 64;
+
 /// All code that a step can execute that begins at an instruction.
 #[derive(Debug)]
 pub(crate) struct Region {
     pub(crate) start: Node,
+    /// Whether the thread is among the waiters of an object: then the step is blocked.
+    pub(crate) waits: bool,
     /// Numbers for the blocks: nodes that do not always follow the node before.
     pub(crate) blocks: HashMap<Node, usize>,
+    /// The registers that it writes.
+    pub(crate) written: HashSet<u16>,
+    /// Whether it addresses registers by an index.
+    pub(crate) indexes_registers: bool,
     nodes: usize,
 }
 
 impl Region {
     /// Nothing if it is too large, or if not even its first instruction can be compiled.
-    pub(crate) fn of(bytecode: &Bytecode, pc: u32) -> Option<Self> {
+    pub(crate) fn of(bytecode: &Bytecode, stop: Stop) -> Option<Self> {
+        let waits = matches!(stop, Stop::Waiting(_));
         let start = Node {
-            pc,
+            pc: stop.pc(),
             acted: false,
             depth: 0,
         };
@@ -52,7 +66,7 @@ impl Region {
         let mut blocks = HashMap::from([(start, 0)]);
         let mut work = vec![start];
         while let Some(node) = work.pop() {
-            if !is_compiled(bytecode, node) {
+            if !is_compiled(bytecode, node) || waits {
                 continue;
             }
             let all = next(bytecode, node);
@@ -70,10 +84,20 @@ impl Region {
                 }
             }
         }
+        let mut written = HashSet::new();
+        let mut indexes_registers = false;
+        for node in &seen {
+            let op = bytecode.code[node.pc as usize];
+            written.extend(bytecode.written[node.pc as usize].clone());
+            indexes_registers |= matches!(op, Op::GetLocal { .. } | Op::SetLocal { .. });
+        }
         let fits = seen.len() <= MOST_NODES && blocks.len() <= MOST_BLOCKS;
         fits.then_some(Self {
             start,
+            waits,
             blocks,
+            written,
+            indexes_registers,
             nodes: seen.len(),
         })
     }
@@ -104,6 +128,7 @@ pub(crate) fn next(bytecode: &Bytecode, node: Node) -> [Option<Next>; 2] {
         Op::Jump { to } | Op::Loop { to } => [go(to), None],
         Op::JumpIf { to, .. } | Op::JumpUnless { to, .. } => [go(node.pc + 1), go(to)],
         Op::Return { .. } => [None, None],
+        Op::Wait { .. } => [Some(Next::Wait(node.pc + 1)), None],
         _ => [go(node.pc + 1), None],
     }
 }
@@ -112,9 +137,18 @@ pub(crate) fn next(bytecode: &Bytecode, node: Node) -> [Option<Next>; 2] {
 pub(crate) fn is_compiled(bytecode: &Bytecode, node: Node) -> bool {
     let op = bytecode.code[node.pc as usize];
     match op {
-        Op::Load { slot, .. } | Op::Store { slot, .. } => (slot as usize) < bytecode.globals,
+        Op::Load { slot, .. } | Op::Store { slot, .. } => (slot as usize) < bytecode.layout.slots.len(),
         // What is left of the atomic code is in another frame.
         Op::Return { .. } => node.acted && node.depth == 0,
+        Op::Wait { .. } | Op::Resume { .. } => node.depth == 0,
+        Op::Notify { .. } => bytecode.layout.threads() <= MOST_THREADS,
+        Op::Send { shape, .. }
+        | Op::TrySend { shape, .. }
+        | Op::Recv { shape, .. }
+        | Op::TryRecv { shape, .. } => {
+            let shape = bytecode.shapes[shape as usize];
+            usize::from(shape.capacity) * usize::from(shape.values) <= MOST_MESSAGES
+        }
         Op::AtomicEnd => node.depth > 0,
         Op::Const { .. }
         | Op::ConstUnsigned { .. }
@@ -159,23 +193,16 @@ pub(crate) fn is_compiled(bytecode: &Bytecode, node: Node) -> bool {
         | Op::TryDown { .. }
         | Op::Yield
         | Op::AtomicBegin
+        | Op::Handoff { .. }
+        | Op::Len { .. }
+        | Op::Choose { .. }
+        | Op::ChooseBelow { .. }
         | Op::Guard { .. } => true,
         Op::Offset { .. }
         | Op::Call { .. }
         | Op::New { .. }
         | Op::ReadLock { .. }
         | Op::TryReadLock { .. }
-        | Op::Wait { .. }
-        | Op::Resume { .. }
-        | Op::Notify { .. }
-        | Op::Send { .. }
-        | Op::Handoff { .. }
-        | Op::Recv { .. }
-        | Op::TrySend { .. }
-        | Op::TryRecv { .. }
-        | Op::Len { .. }
-        | Op::Choose { .. }
-        | Op::ChooseBelow { .. }
         | Op::Spawn { .. }
         | Op::Join { .. }
         | Op::Free { .. }

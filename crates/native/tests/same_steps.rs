@@ -10,6 +10,7 @@ use std::sync::Arc;
 use raddle_explore::{Choice, Packed, Position, Status, Step, System};
 use raddle_lang::Source;
 use raddle_machine::{Granularity, Machine, Program};
+use raddle_native::{Code, NativeMachine, PackedState};
 
 const MOST_STATES: usize = 3_000;
 const MOST_CHOICES: usize = 50;
@@ -18,6 +19,8 @@ const MOST_CHOICES: usize = 50;
 #[derive(Debug, Default)]
 struct Compared {
     programs: u64,
+    /// Those whose states have a layout.
+    compiled: u64,
     steps: u64,
     tried: u64,
     interpreted: u64,
@@ -27,14 +30,16 @@ struct Compared {
 fn compare(name: &str, program: &Arc<Program>, compared: &mut Compared) {
     let interpreter = Machine::new(Arc::clone(program), Granularity::Access);
     let mut interpreter = interpreter.with_disciplines(false);
-    let code = raddle_native::compile(program).expect("there is a code generator");
-    let mut native = interpreter.clone().with_native_code(code);
+    let code = Code::compile(program).map(Arc::new);
+    let mut native = NativeMachine::new(interpreter.clone(), code);
+    let mut native_state = PackedState::default();
+    let mut native_packed = Packed::default();
     // What threads do before their first step counts as executed.
     native.initial();
     let mut seen: HashSet<Packed> = HashSet::new();
     let mut pending = vec![interpreter.initial()];
     let (mut expected, mut found) = (Step::default(), Step::default());
-    let mut packed = Packed::default();
+    let (mut packed, mut next_packed) = (Packed::default(), Packed::default());
     while let Some(mut state) = pending.pop() {
         interpreter.encode(&state, &mut packed);
         if seen.len() >= MOST_STATES || !seen.insert(packed.clone()) {
@@ -42,35 +47,50 @@ fn compare(name: &str, program: &Arc<Program>, compared: &mut Compared) {
         }
         // As a search sees it.
         interpreter.decode(packed.words(), &mut state);
+        native.decode(packed.words(), &mut native_state);
         for thread in 0..interpreter.thread_count(&state) {
             let thread = Position(thread as u32);
             let mut next = Some(Choice::FIRST);
             for _ in 0..MOST_CHOICES {
                 let Some(choice) = next else { break };
                 interpreter.step(&state, thread, choice, &mut expected);
-                native.step(&state, thread, choice, &mut found);
+                native.step(&native_state, thread, choice, &mut found);
                 compared.steps += 1;
                 next = expected.next_choice;
                 assert_eq!(expected.status, found.status, "{name}");
                 assert_eq!(expected.footprint, found.footprint, "{name}");
                 assert_eq!(expected.next_choice, found.next_choice, "{name}");
                 if matches!(expected.status, Status::Moved | Status::Failed(_)) {
-                    assert_eq!(expected.after, found.after, "{name}");
-                    assert_eq!(expected.changed, found.changed, "{name}");
-                    interpreter.canonicalise(&mut expected.after);
+                    // What only disciplines change, native code does not.
+                    let both = expected.changed.with(found.changed);
+                    assert_eq!(expected.changed, both, "{name}");
+                    let renamed = interpreter.canonicalise(&mut expected.after);
+                    assert_eq!(renamed, native.canonicalise(&mut found.after), "{name}");
+                    interpreter.encode(&expected.after, &mut next_packed);
+                    let changed = renamed.after(found.changed);
+                    let parts = native.encode_successor(
+                        packed.parts(),
+                        changed,
+                        &found.after,
+                        &mut native_packed,
+                    );
+                    assert_eq!(next_packed.parts(), parts, "{name}");
                     pending.push(expected.after.clone());
                 }
             }
         }
     }
-    assert_eq!(interpreter.unreached(), native.unreached(), "{name}");
+    assert_eq!(interpreter.unreached(), native.interpreter().unreached(), "{name}");
     assert_eq!(
         interpreter.unreached_goals(),
-        native.unreached_goals(),
+        native.interpreter().unreached_goals(),
         "{name}"
     );
-    let report = native.native_report().expect("it uses native code");
     compared.programs += 1;
+    let Some(report) = native.report() else {
+        return;
+    };
+    compared.compiled += 1;
     compared.tried += report.steps;
     compared.interpreted += report.interpreted;
 }

@@ -175,6 +175,13 @@ impl Changed {
         }
     }
 
+    /// The parts of both.
+    #[must_use]
+    #[inline]
+    pub fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
     /// Whether that part may have changed.
     #[must_use]
     #[inline]

@@ -14,7 +14,6 @@ use raddle_explore::{
     run_in_turn,
 };
 use raddle_machine::narrate::Narrator;
-use raddle_machine::native::NativeCode;
 use raddle_machine::{Machine, Program};
 use raddle_outcome::{Explored, Kind, Verdict};
 use raddle_report::answer::Answer;
@@ -26,6 +25,7 @@ use super::strategy::Strategy;
 use crate::args::{Check, MachineArg, goals_wanted, properties};
 use crate::progress::ProgressLine;
 use crate::terminal::Terminal;
+use crate::native::Compiled;
 use crate::{interrupt, memory, native, reduction, tell};
 
 /// The searches of a check.
@@ -118,7 +118,7 @@ pub(super) fn explore(
             ..
         } => (reduction.as_str(), *properties),
     };
-    let (machine, mut outcome) = runner.run(first, looked_for);
+    let (machine, executed_by, mut outcome) = runner.run(first, looked_for);
     let loses_deadlocks = match &strategy {
         Strategy::Auto(plan) => matches!(plan, Plan::DeadlocksApart { .. }),
         Strategy::Fixed { lost, .. } => lost.contains(Property::Deadlock),
@@ -131,14 +131,14 @@ pub(super) fn explore(
         not_preserved(&mut outcome.explored, *lost);
     }
     let mut runs = vec![outcome];
-    let mut machines = vec![native::describe(&machine)];
+    let mut machines = vec![executed_by];
     if let Strategy::Auto(Plan::DeadlocksApart { deadlocks: by, .. }) = &strategy
         && let Some(DeadlockAnswer::Possible(_)) = deadlocks
     {
         let only_deadlocks = PropertySet::NONE.with(Property::Deadlock);
-        let (machine, outcome) = runner.run(by, only_deadlocks);
+        let (_, executed_by, outcome) = runner.run(by, only_deadlocks);
         runs.push(outcome);
-        machines.push(native::describe(&machine));
+        machines.push(executed_by);
     }
 
     let violations = runs.iter().flat_map(|run| &run.violations);
@@ -255,7 +255,7 @@ pub(super) struct Runner<'a> {
     args: &'a Check,
     program: &'a Arc<Program>,
     terminal: Terminal,
-    compiled: OnceCell<Option<Arc<dyn NativeCode>>>,
+    compiled: OnceCell<Compiled>,
     pub(super) cancel: Arc<AtomicBool>,
     started: Instant,
 }
@@ -282,16 +282,16 @@ impl<'a> Runner<'a> {
             .with_disciplines(asked.contains(Property::Discipline))
     }
 
-    /// The compiled steps of the program, if they are wanted and there can be any. They are compiled once.
-    fn native_code(&self) -> Option<Arc<dyn NativeCode>> {
+    /// The compiled steps of the program, if they are wanted. They are compiled once.
+    fn compiled(&self) -> Compiled {
         if self.args.machine == MachineArg::Interpreter {
-            return None;
+            return Compiled::nothing();
         }
-        let compiled = (self.compiled).get_or_init(|| native::compile(self.program));
-        if compiled.is_none() && self.args.machine == MachineArg::Native {
+        if !native::IS_GENERATED && self.args.machine == MachineArg::Native {
             self.terminal
                 .warning("this build generates no native code: the interpreter executes all steps");
         }
+        let compiled = self.compiled.get_or_init(|| Compiled::new(self.program));
         compiled.clone()
     }
 
@@ -319,13 +319,10 @@ impl<'a> Runner<'a> {
         stories
     }
 
-    /// Searches with a reduction for violations of the properties.
-    fn run(&self, name: &str, properties: PropertySet) -> (Machine, Outcome) {
+    /// Searches with a reduction for violations of the properties. Also says what has executed the steps.
+    fn run(&self, name: &str, properties: PropertySet) -> (Machine, String, Outcome) {
         let args = self.args;
-        let mut machine = self.machine();
-        if let Some(code) = self.native_code() {
-            machine = machine.with_native_code(code);
-        }
+        let mut executor = native::executor(self.machine(), self.compiled());
         let mut reduction = reduction::by_name(name).expect("the strategy knows its names");
         if args.stats {
             reduction.count_visited();
@@ -359,7 +356,8 @@ impl<'a> Runner<'a> {
         if let Some(line) = &mut line {
             search = search.on_progress(|progress| line.show(progress));
         }
-        let outcome = search.run(&mut machine, reduction.as_mut());
-        (machine, outcome)
+        let outcome = search.run(&mut executor, reduction.as_mut());
+        let described = native::describe(&executor);
+        (native::interpreter(executor), described, outcome)
     }
 }

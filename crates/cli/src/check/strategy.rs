@@ -4,9 +4,10 @@ use raddle_explore::interior::Completion;
 use raddle_explore::reductions::auto::{self, Locks, Plan};
 use raddle_explore::reductions::cartesian::CycleTest;
 use raddle_explore::{PropertySet, reductions};
-use raddle_machine::{Machine, Program};
+use raddle_machine::Program;
 
 use crate::args::{Check, properties};
+use crate::native::Executor;
 use crate::reduction;
 
 /// What to do.
@@ -33,7 +34,7 @@ impl Strategy {
         match self {
             Self::Auto(_) => {
                 let asked = properties(&args.asked.property);
-                Self::Auto(auto::plan::<Machine>(asked, locks))
+                Self::Auto(auto::plan::<Executor>(asked, locks))
             }
             fixed @ Self::Fixed { .. } => fixed,
         }
@@ -45,7 +46,7 @@ pub(super) fn strategy(args: &Check) -> Result<Strategy, String> {
     let asked = properties(&args.asked.property);
     let name = named(args)?;
     if name == "auto" {
-        return Ok(Strategy::Auto(auto::plan::<Machine>(asked, Locks::Some)));
+        return Ok(Strategy::Auto(auto::plan::<Executor>(asked, Locks::Some)));
     }
     if name == reduction::UNSOUND {
         return Err(
@@ -62,7 +63,7 @@ pub(super) fn strategy(args: &Check) -> Result<Strategy, String> {
     };
     let lost = asked.minus(reduction.preserves());
     if !lost.is_empty() && !args.asked.property.is_empty() {
-        let fit = reductions::preserving::<Machine>(asked).join(", ");
+        let fit = reductions::preserving::<Executor>(asked).join(", ");
         return Err(format!(
             "the reduction `{name}` does not preserve: {lost}; these do: {fit} (and `auto` \
              chooses)"

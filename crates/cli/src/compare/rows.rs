@@ -15,6 +15,7 @@ use super::agreement::{Answers, Finding, Question};
 use crate::args::{Compare, goals_wanted, properties};
 use crate::progress::ProgressLine;
 use crate::terminal::Terminal;
+use crate::native::{self, Compiled};
 use crate::{memory, reduction};
 
 /// What one reduction did with a program.
@@ -72,8 +73,9 @@ pub(super) fn run(
     let checked = asked.minus(not_checked);
 
     let granularity = args.step.granularity.granularity();
-    let mut machine = Machine::new(Arc::clone(program), granularity)
+    let machine = Machine::new(Arc::clone(program), granularity)
         .with_disciplines(asked.contains(Property::Discipline));
+    let mut executor = native::executor(machine, Compiled::new(program));
     let mut line = ProgressLine::about(name, terminal);
     let mut search = Search::new()
         .order(args.search.order())
@@ -93,7 +95,8 @@ pub(super) fn run(
     if let Some(line) = &mut line {
         search = search.on_progress(|progress| line.show(progress));
     }
-    let mut outcome = search.run(&mut machine, reduction.as_mut());
+    let mut outcome = search.run(&mut executor, reduction.as_mut());
+    let machine = native::interpreter(executor);
 
     let goals = goals_wanted(&args.asked.property);
     let complete = outcome.explored.cut().is_none();

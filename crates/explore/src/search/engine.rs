@@ -23,6 +23,8 @@ pub(super) struct Engine<'r, 's, W> {
     worker: Option<Box<dyn Worker + 's>>,
     /// Of each queued state, from where it was reached.
     queued: Vec<Queued>,
+    /// The nodes that were visited since the queue was empty, the present one last.
+    visits: Vec<Visit>,
     pub(super) worklist: W,
     pub(super) monitor: Monitor<'r>,
     pub(super) findings: Findings,
@@ -52,11 +54,12 @@ pub(super) struct Engine<'r, 's, W> {
 
 /// How a queued state was reached.
 struct Queued {
-    from: Visit,
-    legs: Option<Legs>,
+    /// From which node, of those that were visited since the queue was empty.
+    from: u32,
     path_is_empty: bool,
     /// Whether there is anything to check in the state, should it be new.
     to_check: bool,
+    legs: Option<Legs>,
 }
 
 /// How many states are queued before they are inserted together.
@@ -74,6 +77,7 @@ impl<'r, 's, W: Worklist> Engine<'r, 's, W> {
             store,
             worker: Some(store.worker()),
             queued: Vec::new(),
+            visits: Vec::new(),
             worklist,
             monitor,
             findings: Findings::default(),
@@ -159,6 +163,10 @@ impl<'r, 's, W: Worklist> Engine<'r, 's, W> {
                 }
             }
             self.visit = visit;
+            if self.queued.is_empty() {
+                self.visits.clear();
+            }
+            self.visits.push(visit);
             let worker = self.worker.as_mut().expect("it is not being flushed");
             worker.begin(visit.state, &mut self.words);
             system.decode(&self.words, &mut current);
@@ -219,6 +227,8 @@ impl<'r, 's, W: Worklist> Engine<'r, 's, W> {
         self.worker = Some(worker);
         self.queued = queued;
         self.queued.clear();
+        self.visits.clear();
+        self.visits.push(self.visit);
         self.note_extremes();
     }
 
@@ -245,14 +255,15 @@ impl<'r, 's, W: Worklist> Engine<'r, 's, W> {
             inserted,
             legs: queued.legs,
         };
-        let Ok(node) = self.worklist.edge(&queued.from, edge) else {
+        let from = &self.visits[queued.from as usize];
+        let Ok(node) = self.worklist.edge(from, edge) else {
             self.stop(Kind::StoreFull);
             return;
         };
         if inserted == Inserted::New && queued.to_check {
-            let rank = queued.from.rank_after(queued.path_is_empty, queued.legs);
+            let rank = from.rank_after(queued.path_is_empty, queued.legs);
+            let first = from.first;
             system.decode(words, state);
-            let first = queued.from.first;
             self.check_state(system, state, node, rank, first);
         }
     }
@@ -444,24 +455,25 @@ impl<S: System, W: Worklist> Expansion<'_, '_, '_, S, W> {
         if engine.has_too_many_switches(engine.visit.rank_after(path.is_empty(), legs)) {
             return;
         }
-        engine.packed.copy_from(engine.current.parts());
-        system.encode_changed(state, changed, &mut engine.packed);
+        let before = engine.current.parts();
+        let words = system.encode_successor(before, changed, state, &mut engine.packed);
         let worker = engine.worker.as_mut().expect("it is not being flushed");
         if engine.visit.is_at_depth(engine.settings.max_depth) {
             // A state that is known is expanded anyway. All of this distance are known, or are
             // not wanted: none is queued.
-            if worker.find(engine.packed.parts()).is_none() {
+            if worker.find(words).is_none() {
                 engine.cut.get_or_insert(Kind::Depth.into());
             }
             return;
         }
-        worker.queue(engine.packed.parts(), changed);
+        worker.queue(words, changed);
+        let from = engine.visits.len() as u32 - 1;
         engine.queued.push(Queued {
-            from: engine.visit,
-            legs,
+            from,
             path_is_empty: path.is_empty(),
             to_check: engine.checks(Property::Invariant) && system.has_invariants()
-                || system.failed(state),
+                || system.starts_threads() && system.failed(state),
+            legs,
         });
         if engine.queued.len() >= BATCH || engine.nears_max_states() {
             engine.flush(system);

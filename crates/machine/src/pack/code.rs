@@ -8,7 +8,7 @@ use crate::word::{self, Name, Reference};
 
 /// How many bytes a code has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Width {
+pub(crate) enum Width {
     #[default]
     One = 1,
     Two = 2,
@@ -20,7 +20,7 @@ impl Width {
     }
 
     /// The code of a word that has none.
-    pub(super) const fn escape(self) -> u64 {
+    pub(crate) const fn escape(self) -> u64 {
         (1 << self.bits()) - 1
     }
 }
@@ -58,6 +58,16 @@ const TWO: Codes = Codes {
     offsets: 16,
 };
 
+/// The ranges of codes of a width: where integers begin (the code of zero) and end, how many negative integers come right before the globals,
+/// and where globals, threads and objects begin.
+pub(crate) const fn ranges(width: Width) -> [u64; 6] {
+    let (codes, integers, negative) = match width {
+        Width::One => (ONE, ONE_INTEGERS, ONE.globals - ONE_INTEGERS),
+        Width::Two => (TWO, TWO.globals, 0),
+    };
+    [codes.zero, integers, negative, codes.globals, codes.threads, codes.objects]
+}
+
 /// The largest integer that has a code of that width.
 pub(super) const fn largest(width: Width) -> i64 {
     match width {
@@ -68,7 +78,7 @@ pub(super) const fn largest(width: Width) -> i64 {
 
 /// The code of a word, or [`Width::escape`].
 #[inline]
-pub(super) fn code(word: i64, width: Width) -> u64 {
+pub(crate) fn code(word: i64, width: Width) -> u64 {
     match width {
         Width::One if (word as u64) < ONE_INTEGERS => word as u64,
         Width::One => {
@@ -116,7 +126,7 @@ fn reference_code(word: i64, codes: &Codes) -> Option<u64> {
 
 /// The word of a code that is no escape.
 #[inline]
-pub(super) fn word(code: u64, width: Width) -> i64 {
+pub(crate) fn word(code: u64, width: Width) -> i64 {
     match width {
         Width::One if code < ONE_INTEGERS => code as i64,
         Width::One if code < ONE.globals => code as i64 - ONE.globals as i64,

@@ -145,7 +145,7 @@ pub(crate) fn frame_size(program: &Program, code: std::ops::Range<u32>) -> u32 {
 }
 
 /// The registers that an instruction may write.
-fn written(program: &Program, op: Op) -> std::ops::Range<usize> {
+pub(crate) fn written(program: &Program, op: Op) -> std::ops::Range<usize> {
     let one = |reg: Reg| reg as usize..reg as usize + 1;
     let message = |first: Reg, shape: u16| {
         let values = program.shapes[shape as usize].values as usize;

@@ -10,7 +10,8 @@ use raddle_explore::Packed;
 use super::code::{self, Width};
 use super::fields::LONG;
 use super::layout::{Packing, Register};
-use crate::op::Pc;
+use crate::native;
+use crate::op::{Pc, Reg};
 use crate::program::Program;
 use crate::state::{Block, Phase, State, header};
 use crate::word::{self, Name};
@@ -25,6 +26,16 @@ struct Field {
     word: u32,
 }
 
+impl Field {
+    /// Its place in bytes, if its part begins with that word.
+    fn in_bytes(&self, start: u32) -> native::Field {
+        native::Field {
+            byte: (start + self.word) * 8 + u32::from(self.shift) / 8,
+            wide: self.width == Width::Two,
+        }
+    }
+}
+
 /// A frame at an instruction.
 #[derive(Clone, Debug, Default)]
 struct Frame {
@@ -34,7 +45,7 @@ struct Frame {
 
 /// Where everything is in states of a fixed size.
 #[derive(Clone, Debug)]
-pub(super) struct Fixed {
+pub(crate) struct Fixed {
     /// The ends of the parts.
     ends: Vec<u32>,
     /// The fields of each part of globals.
@@ -139,6 +150,30 @@ impl Fixed {
             threads,
             words,
         })
+    }
+
+    /// The ends of all parts.
+    pub(crate) fn all_ends(&self) -> &[u32] {
+        &self.ends
+    }
+
+    /// Where each global slot is, in the bytes of a state.
+    pub(crate) fn slot_fields(&self) -> Vec<native::Field> {
+        let mut fields = Vec::new();
+        for (part, of_part) in self.globals.iter().enumerate() {
+            let start = if part == 0 { 0 } else { self.ends[part - 1] };
+            fields.extend(of_part.iter().map(|field| field.in_bytes(start)));
+        }
+        fields
+    }
+
+    /// Where each register is in the bytes of its thread, by instruction.
+    pub(crate) fn frame_fields(&self) -> Vec<Vec<(Reg, native::Field)>> {
+        let of_frame = |frame: &Frame| {
+            let fields = frame.fields.iter();
+            fields.map(|field| (field.index, field.in_bytes(0))).collect()
+        };
+        self.frames.iter().map(of_frame).collect()
     }
 
     fn size(&self) -> usize {

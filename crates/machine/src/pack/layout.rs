@@ -41,7 +41,7 @@ pub(super) struct Frame {
 
 /// A part of a state that consists of globals.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct GlobalPart {
+pub(crate) struct GlobalPart {
     pub(super) first: usize,
     pub(super) end: usize,
 }
@@ -51,7 +51,7 @@ pub(super) struct GlobalPart {
 pub(crate) struct Packing {
     /// The width of each global.
     pub(super) slots: Vec<Width>,
-    pub(super) globals: Vec<GlobalPart>,
+    pub(crate) globals: Vec<GlobalPart>,
     /// The parts that an operation on a global slot can change, as bits.
     touched: Vec<u64>,
     /// The parts of the ghost words.
@@ -68,7 +68,7 @@ pub(crate) struct Packing {
     /// How many words such a thread has in an unpacked state, at least.
     pub(super) thread_rooms: Vec<u32>,
     /// The fast way, if there is one.
-    pub(super) fixed: Option<Fixed>,
+    pub(crate) fixed: Option<Fixed>,
 }
 
 impl Packing {
@@ -117,7 +117,7 @@ impl Packing {
 
     /// A short number for where a thread is and what it is doing.
     #[inline]
-    pub(super) fn number(&self, pc: Pc, phase: Phase) -> u32 {
+    pub(crate) fn number(&self, pc: Pc, phase: Phase) -> u32 {
         self.numbers[pc as usize * PHASES + phase as usize]
     }
 
@@ -125,6 +125,20 @@ impl Packing {
     #[inline]
     pub(super) fn stop(&self, number: u32) -> (Pc, Phase) {
         self.stops[number as usize]
+    }
+
+    /// What all [numbers](Self::number) stand for, in order.
+    pub(crate) fn stops(&self) -> &[(Pc, Phase)] {
+        &self.stops
+    }
+
+    /// The parts that a write to a global slot can change, but for that of the thread.
+    pub(crate) fn changed_by_write(&self, slot: usize) -> Changed {
+        let changed = Changed::NONE.with_bits(self.ghosts);
+        match self.touched.get(slot) {
+            Some(parts) => changed.with_bits(*parts),
+            None => Changed::ALL,
+        }
     }
 
     /// The part of a thread.

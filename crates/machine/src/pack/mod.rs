@@ -36,6 +36,7 @@ mod layout;
 use raddle_explore::{Changed, Packed, Parts};
 
 use self::code::Width;
+pub(crate) use self::fields::LONG;
 use self::fields::{Count, Escaped, Fields, InPlace, Reader, Sink, Writer};
 pub(crate) use self::layout::Packing;
 use self::layout::Register;

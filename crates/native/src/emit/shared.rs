@@ -1,77 +1,71 @@
-//! What a step does to shared memory: accesses to globals, and operations on locks and semaphores.
+//! What a step does to shared memory: accesses to globals, and operations on locks and semaphores. Channels, waiting and choices are in
+//! [`messages`](super::messages).
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{InstBuilder, Value};
-use raddle_machine::native::{MOST_ACCESSES, NativeAccess, NativeFrame};
+use raddle_machine::native::{Field, code_of};
 use raddle_machine::op::{LockKind, Op, Reg};
 
 use super::{Emitter, Exit, trusted};
+use crate::frame::{MOST_ACCESSES, NativeAccess, NativeFrame, kind};
 use crate::status;
-
-/// The numbers of kinds of accesses.
-mod kind {
-    pub(super) const PLAIN: i64 = 0;
-    pub(super) const ATOMIC: i64 = 1;
-    pub(super) const ACQUIRE: i64 = 2;
-    pub(super) const RELEASE: i64 = 3;
-    pub(super) const TRY: i64 = 4;
-    pub(super) const DOWN: i64 = 5;
-    pub(super) const UP: i64 = 6;
-}
 
 /// A global slot that exists.
 #[derive(Clone, Copy)]
-struct Cell {
+pub(super) struct Cell {
     /// Its number, if it is known.
-    known: Option<usize>,
-    slot: Value,
-    address: Value,
-    offset: i32,
+    pub(super) known: Option<usize>,
+    pub(super) slot: Value,
 }
 
 /// Whether an access writes.
 #[derive(Clone, Copy)]
-enum Writes {
+pub(super) enum Writes {
     No,
     Yes,
     /// If this is 1, not if it is 0.
     If(Value),
 }
 
+/// Where a slot is.
+enum Spot {
+    Known(Field),
+    /// Behind this address, and whether all slots that it may be are wide.
+    Computed(Value, bool),
+    /// The same, with a condition that says whether it is wide.
+    Either(Value, Value),
+}
+
 impl Emitter<'_> {
-    fn known_cell(&mut self, slot: usize) -> Cell {
+    fn slots(&self) -> &[Field] {
+        &self.compiling.bytecode.layout.slots
+    }
+
+    pub(super) fn known_cell(&mut self, slot: usize) -> Cell {
         Cell {
             known: Some(slot),
             slot: self.constant(slot as i64),
-            address: self.words,
-            offset: slot as i32 * 8,
         }
     }
 
     /// The slot `first + index` of an object of so many slots.
-    fn computed_cell(&mut self, first: usize, index: Value, slots: usize) -> Cell {
-        let room = (self.bytecode.globals + 1).saturating_sub(first + slots);
+    pub(super) fn computed_cell(&mut self, first: usize, index: Value, slots: usize) -> Cell {
+        let room = (self.slots().len() + 1).saturating_sub(first + slots);
         self.below(index, room as i64);
         let slot = match first {
             0 => index,
             _ => self.builder.ins().iadd_imm_s(index, first as i64),
         };
-        let bytes = self.builder.ins().ishl_imm_s(index, 3);
-        Cell {
-            known: None,
-            slot,
-            address: self.builder.ins().iadd(self.words, bytes),
-            offset: first as i32 * 8,
-        }
+        Cell { known: None, slot }
     }
 
     /// What a register refers to, of so many slots. Gives up if that is no global.
-    fn cell(&mut self, reference: Reg, slots: usize) -> Cell {
-        let first = self.bytecode.global_reference;
+    pub(super) fn cell(&mut self, reference: Reg, slots: usize) -> Cell {
+        let first = self.compiling.bytecode.global_reference;
         if let Some(reference) = self.known(reference) {
             let slot = reference.wrapping_sub(first) as u64 as usize;
-            if slot.saturating_add(slots) <= self.bytecode.globals {
+            if slot.saturating_add(slots) <= self.slots().len() {
                 return self.known_cell(slot);
             }
         }
@@ -81,21 +75,56 @@ impl Emitter<'_> {
         self.computed_cell(0, index, slots)
     }
 
-    fn load(&mut self, cell: Cell, further: i32) -> Value {
-        let offset = cell.offset + further * 8;
-        (self.builder.ins()).load(I64, trusted(), cell.address, offset)
+    /// Where the slot is that is so many behind one.
+    fn spot(&mut self, cell: Cell, further: usize) -> Spot {
+        if let Some(slot) = cell.known {
+            return Spot::Known(self.slots()[slot + further]);
+        }
+        let slot = match further {
+            0 => cell.slot,
+            _ => self.builder.ins().iadd_imm_s(cell.slot, further as i64),
+        };
+        let entry = self.entry_of(slot);
+        let byte = self.builder.ins().ushr_imm_s(entry, 1);
+        let address = self.builder.ins().iadd(self.state, byte);
+        let wide = self.slots()[0].wide;
+        match self.slots().iter().all(|field| field.wide == wide) {
+            true => Spot::Computed(address, wide),
+            false => Spot::Either(address, self.builder.ins().band_imm_s(entry, 1)),
+        }
     }
 
-    fn store(&mut self, cell: Cell, further: i32, value: Value) {
-        let offset = cell.offset + further * 8;
-        (self.builder.ins()).store(trusted(), value, cell.address, offset);
+    /// The value of a slot.
+    pub(super) fn load(&mut self, cell: Cell, further: usize) -> Value {
+        let at = |wide| Field { byte: 0, wide };
+        match self.spot(cell, further) {
+            Spot::Known(field) => self.read(self.state, field),
+            Spot::Computed(address, wide) => self.read(address, at(wide)),
+            Spot::Either(address, is_wide) => {
+                self.either(is_wide, |emitter, wide| emitter.read(address, at(wide)))
+            }
+        }
+    }
+
+    pub(super) fn store(&mut self, cell: Cell, further: usize, value: Value) {
+        let at = |wide| Field { byte: 0, wide };
+        match self.spot(cell, further) {
+            Spot::Known(field) => self.write(self.state, field, value),
+            Spot::Computed(address, wide) => self.write(address, at(wide), value),
+            Spot::Either(address, is_wide) => {
+                self.either(is_wide, |emitter, wide| {
+                    emitter.write(address, at(wide), value);
+                    value
+                });
+            }
+        }
     }
 
     /// Writes an access down.
-    fn access(&mut self, cell: Cell, writes: Writes, kind: Value) {
+    pub(super) fn access(&mut self, cell: Cell, writes: Writes, kind: Value) {
         let first = std::mem::offset_of!(NativeFrame, accesses) as i64;
         let size = size_of::<NativeAccess>() as i64;
-        let at = if self.has_one_operation() {
+        let at = if self.has_one_access() {
             let one = self.constant(1);
             let count = std::mem::offset_of!(NativeFrame, count) as i32;
             let frame = self.frame;
@@ -112,28 +141,34 @@ impl Emitter<'_> {
         };
         let location = std::mem::offset_of!(NativeAccess, location) as i32;
         self.builder.ins().store(trusted(), cell.slot, at, location);
-        let kind = self.builder.ins().ishl_imm_s(kind, 8);
         let place = i64::from(self.node.pc) << 16;
-        let rest = match writes {
-            Writes::No => self.builder.ins().bor_imm_s(kind, place),
-            Writes::Yes => self.builder.ins().bor_imm_s(kind, place | 1),
-            Writes::If(value) => {
-                let rest = self.builder.ins().bor_imm_s(kind, place);
-                self.builder.ins().bor(rest, value)
+        let rest = match self.constants.get(&kind) {
+            Some(kind) => self.constant(kind << 8 | place),
+            None => {
+                let kind = self.builder.ins().ishl_imm_s(kind, 8);
+                self.builder.ins().bor_imm_s(kind, place)
             }
+        };
+        let rest = match writes {
+            Writes::No => rest,
+            Writes::Yes => match self.constants.get(&rest) {
+                Some(known) => self.constant(known | 1),
+                None => self.builder.ins().bor_imm_s(rest, 1),
+            },
+            Writes::If(value) => self.builder.ins().bor(rest, value),
         };
         let offset = std::mem::offset_of!(NativeAccess, rest) as i32;
         self.builder.ins().store(trusted(), rest, at, offset);
     }
 
-    fn synchronise(&mut self, cell: Cell, writes: Writes, kind: i64) {
+    pub(super) fn synchronise(&mut self, cell: Cell, writes: Writes, kind: i64) {
         let kind = self.constant(kind);
         self.access(cell, writes, kind);
     }
 
     /// The kind of an access to data.
     fn data_kind(&mut self, cell: Cell, atomic: bool) -> Value {
-        let slots = self.atomic_slots;
+        let slots = &self.tables.atomic_slots;
         let kind = match cell.known {
             _ if atomic || self.node.depth > 0 => Some(kind::ATOMIC),
             Some(slot) => Some(slots[slot].into()),
@@ -156,14 +191,15 @@ impl Emitter<'_> {
         self.access(cell, writes, kind);
     }
 
-    fn me(&mut self) -> Value {
+    /// The name of the thread.
+    pub(super) fn me(&mut self) -> Value {
         let offset = std::mem::offset_of!(NativeFrame, me) as i32;
         let frame = self.frame;
         self.builder.ins().load(I64, trusted(), frame, offset)
     }
 
     /// Leaves the function unless an operation was possible.
-    fn block_unless(&mut self, possible: Value) {
+    pub(super) fn block_unless(&mut self, possible: Value) {
         let exit = Exit {
             status: status::BLOCKED,
             pc: self.node.pc,
@@ -262,25 +298,29 @@ impl Emitter<'_> {
     fn synchronisation(&mut self, op: Op) {
         match op {
             Op::Lock { mutex, kind } => {
-                let (cell, taken) = self.take(mutex, kind);
-                self.synchronise(cell, Writes::If(taken), kind::ACQUIRE);
-                self.block_unless(taken);
+                let (cell, free) = self.is_free(mutex, kind);
+                self.synchronise(cell, Writes::If(free), kind::ACQUIRE);
+                self.block_unless(free);
+                self.take(cell, kind);
             }
             Op::TryLock { to, mutex, kind } => {
-                let (cell, taken) = self.take(mutex, kind);
-                self.synchronise(cell, Writes::If(taken), kind::TRY);
-                self.set(to, taken);
+                let (cell, free) = self.is_free(mutex, kind);
+                self.synchronise(cell, Writes::If(free), kind::TRY);
+                self.when(free, |emitter| emitter.take(cell, kind));
+                self.set(to, free);
             }
             Op::Unlock { mutex, kind } => self.unlock(mutex, kind),
             Op::WriteLock { lock } => {
-                let (cell, taken) = self.write_lock(lock);
-                self.synchronise(cell, Writes::If(taken), kind::ACQUIRE);
-                self.block_unless(taken);
+                let (cell, free) = self.is_unused(lock);
+                self.synchronise(cell, Writes::If(free), kind::ACQUIRE);
+                self.block_unless(free);
+                self.own(cell);
             }
             Op::TryWriteLock { to, lock } => {
-                let (cell, taken) = self.write_lock(lock);
-                self.synchronise(cell, Writes::If(taken), kind::TRY);
-                self.set(to, taken);
+                let (cell, free) = self.is_unused(lock);
+                self.synchronise(cell, Writes::If(free), kind::TRY);
+                self.when(free, |emitter| emitter.own(cell));
+                self.set(to, free);
             }
             Op::UnlockRw { lock } => {
                 // Who holds it for reading, the interpreter knows.
@@ -293,14 +333,18 @@ impl Emitter<'_> {
                 self.store(cell, 0, nobody);
             }
             Op::Down { semaphore } => {
-                let (cell, taken) = self.down(semaphore);
-                self.synchronise(cell, Writes::If(taken), kind::DOWN);
-                self.block_unless(taken);
+                let (cell, count, positive) = self.count(semaphore);
+                self.synchronise(cell, Writes::If(positive), kind::DOWN);
+                self.block_unless(positive);
+                let less = self.builder.ins().iadd_imm_s(count, -1);
+                self.store(cell, 0, less);
             }
             Op::TryDown { to, semaphore } => {
-                let (cell, taken) = self.down(semaphore);
-                self.synchronise(cell, Writes::If(taken), kind::TRY);
-                self.set(to, taken);
+                let (cell, count, positive) = self.count(semaphore);
+                self.synchronise(cell, Writes::If(positive), kind::TRY);
+                let less = self.builder.ins().isub(count, positive);
+                self.store(cell, 0, less);
+                self.set(to, positive);
             }
             Op::Up { semaphore } => {
                 let cell = self.cell(semaphore, 1);
@@ -311,34 +355,82 @@ impl Emitter<'_> {
                 let more = self.builder.ins().smin(more, most);
                 self.store(cell, 0, more);
             }
-            other => unreachable!("{other:?} is not compiled"),
+            other => self.message(other),
         }
     }
 
-    /// Takes a mutex if it is free for the thread; says which it is, and whether it was.
-    fn take(&mut self, mutex: Reg, kind: LockKind) -> (Cell, Value) {
-        let me = self.me();
-        match kind {
-            LockKind::Plain => {
-                let cell = self.cell(mutex, 1);
-                let owner = self.load(cell, 0);
-                let free = self.is_zero(owner);
-                let owner = self.builder.ins().select(free, me, owner);
-                self.store(cell, 0, owner);
-                (cell, free)
-            }
+    /// Emits something that is executed only if a value is not zero.
+    pub(super) fn when(&mut self, condition: Value, emit: impl FnOnce(&mut Self)) {
+        let [yes, done] = [(); 2].map(|()| self.builder.create_block());
+        self.builder.ins().brif(condition, yes, &[], done, &[]);
+        self.builder.switch_to_block(yes);
+        emit(self);
+        self.builder.ins().jump(done, &[]);
+        self.builder.switch_to_block(done);
+    }
+
+    /// A mutex, and whether the thread can take it.
+    pub(super) fn is_free(&mut self, mutex: Reg, kind: LockKind) -> (Cell, Value) {
+        let cell = self.cell(mutex, 1 + usize::from(kind == LockKind::Reentrant));
+        let owner = self.load(cell, 0);
+        let nobody = self.is_zero(owner);
+        let free = match kind {
+            LockKind::Plain => nobody,
             LockKind::Reentrant => {
-                let cell = self.cell(mutex, 2);
-                let (owner, count) = (self.load(cell, 0), self.load(cell, 1));
-                let (nobody, mine) = (self.is_zero(owner), self.compare(IntCC::Equal, owner, me));
+                let me = self.me();
+                let mine = self.compare(IntCC::Equal, owner, me);
                 let free = self.builder.ins().bor(nobody, mine);
-                let owner = self.builder.ins().select(free, me, owner);
-                self.store(cell, 0, owner);
-                let count = self.builder.ins().iadd(count, free);
-                self.store(cell, 1, count);
-                (cell, free)
+                self.bits.insert(free);
+                free
+            }
+        };
+        (cell, free)
+    }
+
+    /// Takes a mutex that is free.
+    fn take(&mut self, cell: Cell, kind: LockKind) {
+        self.own(cell);
+        if kind == LockKind::Reentrant {
+            let count = self.load(cell, 1);
+            let count = self.builder.ins().iadd_imm_s(count, 1);
+            self.store(cell, 1, count);
+        }
+    }
+
+    /// Writes the name of the thread.
+    pub(super) fn own(&mut self, cell: Cell) {
+        let bytecode = self.compiling.bytecode;
+        let last = bytecode.thread_reference + bytecode.layout.threads() as i64 - 1;
+        let narrow = self.slots().iter().all(|field| !field.wide);
+        match (cell.known, code_of(last, false)) {
+            // Every thread has a code.
+            (Some(slot), Some(_)) if !self.slots()[slot].wide => {
+                let field = self.slots()[slot];
+                let code = self.my_code(false);
+                self.write_code(self.state, field, code);
+            }
+            (None, Some(_)) if narrow => {
+                let Spot::Computed(address, _) = self.spot(cell, 0) else {
+                    unreachable!("all slots are narrow");
+                };
+                let code = self.my_code(false);
+                let field = Field {
+                    byte: 0,
+                    wide: false,
+                };
+                self.write_code(address, field, code);
+            }
+            _ => {
+                let me = self.me();
+                self.store(cell, 0, me);
             }
         }
+    }
+
+    fn my_code(&mut self, wide: bool) -> Value {
+        let offset = std::mem::offset_of!(NativeFrame, my_codes) as i32 + 8 * i32::from(wide);
+        let frame = self.frame;
+        self.builder.ins().load(I64, trusted(), frame, offset)
     }
 
     fn unlock(&mut self, mutex: Reg, kind: LockKind) {
@@ -360,28 +452,24 @@ impl Emitter<'_> {
         self.store(cell, 0, owner);
     }
 
-    fn write_lock(&mut self, lock: Reg) -> (Cell, Value) {
-        let me = self.me();
+    /// A reader-writer lock, and whether nobody holds it.
+    fn is_unused(&mut self, lock: Reg) -> (Cell, Value) {
         let cell = self.cell(lock, 2);
         let (writer, readers) = (self.load(cell, 0), self.load(cell, 1));
         let users = self.builder.ins().bor(writer, readers);
-        let free = self.is_zero(users);
-        let writer = self.builder.ins().select(free, me, writer);
-        self.store(cell, 0, writer);
-        (cell, free)
+        (cell, self.is_zero(users))
     }
 
-    fn down(&mut self, semaphore: Reg) -> (Cell, Value) {
+    /// A semaphore, its count, and whether it is positive.
+    fn count(&mut self, semaphore: Reg) -> (Cell, Value, Value) {
         let cell = self.cell(semaphore, 1);
         let (count, zero) = (self.load(cell, 0), self.constant(0));
         let positive = self.compare(IntCC::SignedGreaterThan, count, zero);
-        let count = self.builder.ins().isub(count, positive);
-        self.store(cell, 0, count);
-        (cell, positive)
+        (cell, count, positive)
     }
 
-    fn is_zero(&mut self, value: Value) -> Value {
+    pub(super) fn is_zero(&mut self, value: Value) -> Value {
         let zero = self.builder.ins().icmp_imm_s(IntCC::Equal, value, 0);
-        self.builder.ins().uextend(I64, zero)
+        self.bit(zero)
     }
 }

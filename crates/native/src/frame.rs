@@ -1,0 +1,129 @@
+//! What native code is told and what it tells, besides the words of the state.
+
+use raddle_explore::{Access, AccessKind, Location, Place, SyncOp};
+
+/// The most accesses of a native step.
+pub(crate) const MOST_ACCESSES: usize = 62;
+
+/// An access as native code writes it down.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct NativeAccess {
+    /// The location: a global slot.
+    pub(crate) location: u64,
+    /// The instruction (from bit 16), the number of the kind in [`KINDS`] (from bit 8), whether it writes (bit 0).
+    pub(crate) rest: u64,
+}
+
+impl NativeAccess {
+    #[inline]
+    pub(crate) fn writes(self) -> bool {
+        self.rest & 1 != 0
+    }
+
+    /// Whether it can change other threads.
+    #[inline]
+    pub(crate) fn wakes(self) -> bool {
+        (self.rest >> 8) as i64 & 0xF == kind::NOTIFY
+    }
+
+    #[inline]
+    pub(crate) fn access(self, blocked: bool) -> Access {
+        Access {
+            location: Location(self.location),
+            writes: self.writes() && !blocked,
+            kind: KINDS[(self.rest >> 8) as usize & 0xF],
+            place: Place((self.rest >> 16) as u32),
+        }
+    }
+}
+
+/// The numbers of kinds of accesses.
+pub(crate) mod kind {
+    pub(crate) const PLAIN: i64 = 0;
+    pub(crate) const ATOMIC: i64 = 1;
+    pub(crate) const ACQUIRE: i64 = 2;
+    pub(crate) const RELEASE: i64 = 3;
+    pub(crate) const TRY: i64 = 4;
+    pub(crate) const DOWN: i64 = 5;
+    pub(crate) const UP: i64 = 6;
+    pub(crate) const POLL: i64 = 7;
+    pub(crate) const SEND: i64 = 8;
+    pub(crate) const RECEIVE: i64 = 9;
+    pub(crate) const WAIT: i64 = 10;
+    pub(crate) const RESUME: i64 = 11;
+    pub(crate) const NOTIFY: i64 = 12;
+}
+
+/// The kinds of accesses that native code makes, by number.
+const KINDS: [AccessKind; 16] = [
+    AccessKind::Plain,
+    AccessKind::Atomic,
+    AccessKind::Sync(SyncOp::Acquire),
+    AccessKind::Sync(SyncOp::Release),
+    AccessKind::Sync(SyncOp::Try),
+    AccessKind::Sync(SyncOp::Down),
+    AccessKind::Sync(SyncOp::Up),
+    AccessKind::Sync(SyncOp::Poll),
+    AccessKind::Sync(SyncOp::Send),
+    AccessKind::Sync(SyncOp::Receive),
+    AccessKind::Sync(SyncOp::Wait),
+    AccessKind::Sync(SyncOp::Resume),
+    AccessKind::Sync(SyncOp::Notify),
+    AccessKind::Plain,
+    AccessKind::Plain,
+    AccessKind::Plain,
+];
+
+/// The most choices of a native step.
+pub(crate) const MOST_PICKS: usize = 8;
+
+/// A choice of a native step.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Pick {
+    /// Which alternative.
+    pub(crate) pick: u64,
+    /// Of how many.
+    pub(crate) of: u64,
+}
+
+/// What native code is told and what it tells.
+#[repr(C)]
+#[derive(Clone, Debug)]
+pub(crate) struct NativeFrame {
+    /// How many accesses there are.
+    pub(crate) count: u64,
+    /// The blocks of code that it has executed, as bits.
+    pub(crate) blocks: u64,
+    /// The name of the thread.
+    pub(crate) me: i64,
+    /// The number of the thread.
+    pub(crate) tid: i64,
+    /// The code of the name of the thread in one byte, and in two.
+    pub(crate) my_codes: [i64; 2],
+    /// What is left of the number of the alternative that the step takes.
+    pub(crate) choice: u64,
+    /// How many choices it has made.
+    pub(crate) picked: u64,
+    /// Its choices.
+    pub(crate) picks: [Pick; MOST_PICKS],
+    /// The accesses.
+    pub(crate) accesses: [NativeAccess; MOST_ACCESSES],
+}
+
+impl Default for NativeFrame {
+    fn default() -> Self {
+        Self {
+            count: 0,
+            blocks: 0,
+            me: 0,
+            tid: 0,
+            my_codes: [0; 2],
+            choice: 0,
+            picked: 0,
+            picks: [Pick::default(); MOST_PICKS],
+            accesses: [NativeAccess::default(); MOST_ACCESSES],
+        }
+    }
+}

@@ -1,0 +1,529 @@
+//! [`NativeMachine`]: a program as a system whose states are packed words.
+
+use std::sync::Arc;
+
+use raddle_explore::{
+    Access, Changed, Choice, Fault, Footprint, Guard, Location, Packed, Parts, Place, Position,
+    Renamed, Status, Step, System, Variable,
+};
+use raddle_machine::native::{Layout, Stop, code_of, thread_word};
+use raddle_machine::{Machine, State};
+
+use crate::frame::{NativeAccess, NativeFrame, Pick};
+use crate::{Code, Entry, NativeStatus, PackedState};
+
+/// Runs a program by native code where there is some, and by the interpreter otherwise.
+///
+/// ```
+/// use std::sync::Arc;
+/// use raddle_explore::{Choice, Position, Status, Step, System};
+/// use raddle_lang::Source;
+/// use raddle_machine::{Granularity, Machine};
+/// use raddle_native::{Code, NativeMachine};
+///
+/// let source = Source::new("hello.rad", "int x; void main() { x = 1; assert(x == 1); }");
+/// let (program, problems) = raddle_machine::load(source);
+/// assert!(problems.is_empty());
+/// let program = Arc::new(program.unwrap());
+/// let code = Code::compile(&program).map(Arc::new);
+/// let mut machine = NativeMachine::new(Machine::new(program, Granularity::Access), code);
+/// let mut step = Step::default();
+/// let before = machine.initial();
+/// machine.step(&before, Position(0), Choice::FIRST, &mut step);
+/// assert_eq!(step.status, Status::Moved);
+/// ```
+#[derive(Clone, Debug)]
+pub struct NativeMachine {
+    interpreter: Machine,
+    native: Option<Native>,
+    /// Where states are, if they have the common size.
+    layout: Option<Arc<Layout>>,
+    /// What the interpreter is given.
+    step: Step<State>,
+    packed: Packed,
+    steps: u64,
+    interpreted: u64,
+}
+
+/// Native code, and what this machine has seen of it.
+#[derive(Clone, Debug)]
+struct Native {
+    code: Arc<Code>,
+    frame: Box<NativeFrame>,
+    /// The blocks that were executed in steps that began at each stop.
+    seen: Box<[u64]>,
+    /// The parts that change when a global slot is written.
+    changed: Box<[Changed]>,
+    /// What threads are called.
+    names: Box<[ThreadName]>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct ThreadName {
+    word: i64,
+    codes: [i64; 2],
+}
+
+/// What has executed the steps of a machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// At how many places steps can begin.
+    pub places: usize,
+    /// How many of them are not compiled.
+    pub not_compiled: usize,
+    /// How many steps were executed.
+    pub steps: u64,
+    /// How many of them the interpreter executed.
+    pub interpreted: u64,
+}
+
+impl Native {
+    fn new(interpreter: &Machine, code: Arc<Code>) -> Self {
+        let threads = 0..code.layout.threads();
+        let slots = 0..code.layout.slots.len();
+        Self {
+            frame: Box::default(),
+            seen: vec![0; code.entries.len()].into(),
+            changed: slots.map(|slot| interpreter.changed_by_write(slot)).collect(),
+            names: threads
+                .map(|thread| {
+                    let word = thread_word(thread);
+                    let code = |wide| code_of(word, wide).map_or(-1, i64::from);
+                    ThreadName {
+                        word,
+                        codes: [code(false), code(true)],
+                    }
+                })
+                .collect(),
+            code,
+        }
+    }
+
+    /// Whether a step from a stop has executed no block of code that no step from there has executed before.
+    #[inline]
+    fn is_familiar(&mut self, stop: u8) -> bool {
+        let seen = &mut self.seen[usize::from(stop)];
+        let familiar = self.frame.blocks & !*seen == 0;
+        *seen |= self.frame.blocks;
+        familiar
+    }
+
+    /// The accesses of the last step.
+    #[inline]
+    fn accesses(&self) -> &[NativeAccess] {
+        &self.frame.accesses[..self.frame.count as usize]
+    }
+
+    /// The parts that the last step of a thread has changed, at most.
+    #[inline]
+    fn changed(&self, thread: usize) -> Changed {
+        let layout = &self.code.layout;
+        let mut changed = Changed::NONE;
+        changed.add(layout.global_parts + thread);
+        for access in self.accesses().iter().filter(|access| access.writes()) {
+            changed = changed.with(self.changed[access.location as usize]);
+            if access.wakes() {
+                let threads = 0..layout.threads();
+                threads.for_each(|thread| changed.add(layout.global_parts + thread));
+            }
+        }
+        changed
+    }
+
+    /// The next alternative of the last step; an error if they are too many for a number.
+    fn next_choice(&self) -> Result<Option<Choice>, ()> {
+        let picks = &self.frame.picks[..self.frame.picked as usize];
+        let all = picks.iter().try_fold(1_u64, |all, pick| all.checked_mul(pick.of));
+        all.ok_or(())?;
+        let Some(last) = picks.iter().rposition(|pick| pick.pick + 1 < pick.of) else {
+            return Ok(None);
+        };
+        let (mut number, mut weight) = (0, 1);
+        for (index, Pick { pick, of }) in picks[..=last].iter().enumerate() {
+            number += weight * (pick + u64::from(index == last));
+            weight *= of;
+        }
+        Ok(Some(Choice(number)))
+    }
+}
+
+impl NativeMachine {
+    /// A machine that makes the steps of another one, by native code as far as possible.
+    #[must_use]
+    pub fn new(interpreter: Machine, code: Option<Arc<Code>>) -> Self {
+        let code = code.filter(|_| interpreter.makes_plain_steps());
+        Self {
+            layout: Layout::of(interpreter.program()).map(Arc::new),
+            native: code.map(|code| Native::new(&interpreter, code)),
+            interpreter,
+            step: Step::default(),
+            packed: Packed::default(),
+            steps: 0,
+            interpreted: 0,
+        }
+    }
+
+    /// The interpreter, which knows what was executed.
+    #[must_use]
+    pub fn interpreter(&self) -> &Machine {
+        &self.interpreter
+    }
+
+    /// The interpreter, which knows what was executed.
+    #[must_use]
+    pub fn into_interpreter(self) -> Machine {
+        self.interpreter
+    }
+
+    /// What was executed by native code, if there is some.
+    #[must_use]
+    pub fn report(&self) -> Option<Report> {
+        let native = self.native.as_ref()?;
+        Some(Report {
+            places: native.code.places,
+            not_compiled: native.code.not_compiled,
+            steps: self.steps,
+            interpreted: self.interpreted,
+        })
+    }
+
+    /// The layout of a state, if it is packed and has the common size.
+    #[inline]
+    fn layout_of(&self, state: &PackedState) -> Option<&Layout> {
+        let layout = self.layout.as_deref()?;
+        (state.is_packed && state.words.len() == layout.size()).then_some(layout)
+    }
+
+    /// Where a thread is, if that can be seen in the words of the state.
+    #[inline]
+    fn stop(&self, state: &PackedState, thread: Position) -> Option<Stop> {
+        let layout = self.layout_of(state)?;
+        let start = start_of(layout, thread.index());
+        let number = usize::from(state.words[start] as u8);
+        layout.stops.get(number).copied()
+    }
+
+    /// Executes a step by native code. Says whether it could.
+    #[inline]
+    fn step_natively(
+        &mut self,
+        state: &PackedState,
+        thread: usize,
+        choice: Choice,
+        step: &mut Step<PackedState>,
+    ) -> bool {
+        let Some(native) = &mut self.native else {
+            return false;
+        };
+        let layout = &native.code.layout;
+        if !state.is_packed || state.words.len() != layout.size() {
+            return false;
+        }
+        let start = start_of(layout, thread);
+        let end = layout.ends[layout.global_parts + thread] as usize;
+        let entry = native.code.entry(&state.words, start);
+        if let Entry::Compiled(..) = entry {
+            step.after.set_words(&state.words);
+        }
+        let frame = &mut *native.frame;
+        let name = native.names[thread];
+        frame.count = 0;
+        frame.blocks = 0;
+        frame.me = name.word;
+        frame.my_codes = name.codes;
+        frame.tid = thread as i64;
+        frame.choice = choice.0;
+        frame.picked = 0;
+        let status = (native.code).step(entry, &mut step.after.words, start..end, frame);
+        if native.frame.picked > 0 {
+            match native.next_choice() {
+                Ok(next) => step.next_choice = next,
+                Err(()) => return false,
+            }
+        }
+        let blocked = match status {
+            NativeStatus::GaveUp => {
+                step.next_choice = None;
+                return false;
+            }
+            NativeStatus::Ended => {
+                step.status = Status::Ended;
+                return true;
+            }
+            NativeStatus::Blocked(assumption) => {
+                step.status = Status::Blocked { assumption };
+                true
+            }
+            NativeStatus::Moved => {
+                if !native.is_familiar(state.words[start] as u8) {
+                    step.next_choice = None;
+                    return false;
+                }
+                step.status = Status::Moved;
+                step.changed = native.changed(thread);
+                false
+            }
+        };
+        let accesses = native.accesses().iter();
+        (step.footprint).extend(accesses.map(|access| access.access(blocked)));
+        true
+    }
+
+    /// Has the interpreter execute a step.
+    #[cold]
+    fn interpret(
+        &mut self,
+        state: &PackedState,
+        thread: Position,
+        choice: Choice,
+        step: &mut Step<PackedState>,
+    ) {
+        self.interpreted += 1;
+        let before = state.unpacked(&self.interpreter);
+        (self.interpreter).step(&before, thread, choice, &mut self.step);
+        std::mem::swap(&mut step.footprint, &mut self.step.footprint);
+        step.status = std::mem::take(&mut self.step.status);
+        step.next_choice = self.step.next_choice;
+        step.changed = self.step.changed;
+        if !matches!(step.status, Status::Moved | Status::Failed(_)) {
+            return;
+        }
+        step.after.swap_unpacked(&mut self.step.after);
+        // Native code goes on from there.
+        let (Some(layout), Some(_)) = (&self.layout, &self.native) else {
+            return;
+        };
+        if state.is_packed && state.words.len() == layout.size() {
+            let before = Parts {
+                words: &state.words,
+                ends: &layout.ends,
+            };
+            self.packed.copy_from(before);
+            let after = step.after.unpacked(&self.interpreter);
+            (self.interpreter).encode_changed(step.changed, &after, &mut self.packed);
+            drop(after);
+            step.after.add_words(self.packed.words());
+        }
+    }
+}
+
+/// The word at which the part of a thread begins.
+#[inline]
+fn start_of(layout: &Layout, thread: usize) -> usize {
+    match layout.global_parts + thread {
+        0 => 0,
+        part => layout.ends[part - 1] as usize,
+    }
+}
+
+impl System for NativeMachine {
+    type State = PackedState;
+
+    fn initial(&mut self) -> PackedState {
+        let initial = self.interpreter.initial();
+        self.interpreter.encode(&initial, &mut self.packed);
+        let mut state = PackedState::default();
+        state.set_words(self.packed.words());
+        state
+    }
+
+    #[inline]
+    fn thread_count(&self, state: &PackedState) -> usize {
+        match &self.layout {
+            Some(layout) => layout.threads(),
+            None => (self.interpreter).thread_count(&state.unpacked(&self.interpreter)),
+        }
+    }
+
+    #[inline]
+    fn step(
+        &mut self,
+        state: &PackedState,
+        thread: Position,
+        choice: Choice,
+        step: &mut Step<PackedState>,
+    ) {
+        self.steps += 1;
+        step.footprint.clear();
+        step.next_choice = None;
+        if !self.step_natively(state, thread.index(), choice, step) {
+            self.interpret(state, thread, choice, step);
+        }
+    }
+
+    #[inline]
+    fn canonicalise(&mut self, state: &mut PackedState) -> Renamed {
+        if self.layout.is_some() {
+            return Renamed::Nothing;
+        }
+        let unpacked = state.unpacked_mut(&self.interpreter);
+        self.interpreter.canonicalise(unpacked)
+    }
+
+    fn canonicalise_following(&mut self, state: &mut PackedState, thread: Position) -> Position {
+        if self.layout.is_some() {
+            return thread;
+        }
+        let unpacked = state.unpacked_mut(&self.interpreter);
+        self.interpreter.canonicalise_following(unpacked, thread)
+    }
+
+    fn encode(&self, state: &PackedState, packed: &mut Packed) {
+        match self.layout_of(state) {
+            Some(layout) => packed.copy_from(Parts {
+                words: &state.words,
+                ends: &layout.ends,
+            }),
+            None => (self.interpreter).encode(&state.unpacked(&self.interpreter), packed),
+        }
+    }
+
+    #[inline]
+    fn encode_successor<'p>(
+        &'p self,
+        before: Parts<'_>,
+        changed: Changed,
+        state: &'p PackedState,
+        packed: &'p mut Packed,
+    ) -> Parts<'p> {
+        if let Some(layout) = self.layout_of(state) {
+            return Parts {
+                words: &state.words,
+                ends: &layout.ends,
+            };
+        }
+        let unpacked = state.unpacked(&self.interpreter);
+        packed.copy_from(before);
+        self.interpreter.encode_changed(changed, &unpacked, packed);
+        packed.parts()
+    }
+
+    fn find_parts(&self, words: &[u64], state: &PackedState, packed: &mut Packed) {
+        match self.layout_of(state) {
+            Some(layout) => packed.copy_from(Parts {
+                words,
+                ends: &layout.ends,
+            }),
+            None => {
+                let unpacked = state.unpacked(&self.interpreter);
+                self.interpreter.find_parts(words, &unpacked, packed);
+            }
+        }
+    }
+
+    #[inline]
+    fn decode(&self, words: &[u64], state: &mut PackedState) {
+        state.set_words(words);
+    }
+
+    fn broken_invariant(&mut self, state: &PackedState, reads: &mut Footprint) -> Option<Fault> {
+        let unpacked = state.unpacked(&self.interpreter);
+        self.interpreter.broken_invariant(&unpacked, reads)
+    }
+
+    fn has_invariants(&self) -> bool {
+        self.interpreter.has_invariants()
+    }
+
+    fn failed_starts(&mut self, state: &PackedState) -> Vec<(Position, Fault)> {
+        let unpacked = state.unpacked(&self.interpreter);
+        self.interpreter.failed_starts(&unpacked)
+    }
+
+    fn starts_threads(&self) -> bool {
+        self.interpreter.starts_threads()
+    }
+
+    fn failed(&self, state: &PackedState) -> bool {
+        self.interpreter.failed(&state.unpacked(&self.interpreter))
+    }
+
+    #[inline]
+    fn ended(&self, state: &PackedState, thread: Position) -> bool {
+        match self.stop(state, thread) {
+            Some(stop) => matches!(stop, Stop::Stopped(..)),
+            None => (self.interpreter).ended(&state.unpacked(&self.interpreter), thread),
+        }
+    }
+
+    fn variable(&self, state: &PackedState, location: Location) -> Variable {
+        match &self.layout {
+            // There is nothing but globals.
+            Some(_) => Variable(location.0),
+            None => (self.interpreter).variable(&state.unpacked(&self.interpreter), location),
+        }
+    }
+
+    fn maker(&self, location: Location) -> Option<(Position, u64)> {
+        self.interpreter.maker(location)
+    }
+
+    fn guards(
+        &self,
+        state: &PackedState,
+        thread: Position,
+        access: &Access,
+        guards: &mut Vec<Guard>,
+    ) {
+        let unpacked = state.unpacked(&self.interpreter);
+        self.interpreter.guards(&unpacked, thread, access, guards);
+    }
+
+    fn holds(&self, state: &PackedState, thread: Position, lock: Location) -> bool {
+        let unpacked = state.unpacked(&self.interpreter);
+        self.interpreter.holds(&unpacked, thread, lock)
+    }
+
+    fn held_locks(&self, state: &PackedState, thread: Position, locks: &mut Vec<Location>) {
+        let unpacked = state.unpacked(&self.interpreter);
+        self.interpreter.held_locks(&unpacked, thread, locks);
+    }
+
+    fn can_be_joined(&self, state: &PackedState, thread: Position) -> bool {
+        // Only spawned threads can.
+        self.layout.is_none()
+            && (self.interpreter).can_be_joined(&state.unpacked(&self.interpreter), thread)
+    }
+
+    fn is_crowded(&self, state: &PackedState) -> bool {
+        self.layout.is_none()
+            && (self.interpreter).is_crowded(&state.unpacked(&self.interpreter))
+    }
+
+    fn owns(&mut self, state: &PackedState, thread: Position, location: Location) -> bool {
+        let unpacked = state.unpacked(&self.interpreter);
+        self.interpreter.owns(&unpacked, thread, location)
+    }
+
+    fn declared(
+        &mut self,
+        state: &PackedState,
+        thread: Position,
+        access: &Access,
+        reads: &mut Footprint,
+    ) -> Option<bool> {
+        let unpacked = state.unpacked(&self.interpreter);
+        (self.interpreter).declared(&unpacked, thread, access, reads)
+    }
+
+    #[inline]
+    fn place(&self, state: &PackedState, thread: Position) -> Place {
+        match self.stop(state, thread) {
+            Some(stop) => Place(stop.pc()),
+            None => (self.interpreter).place(&state.unpacked(&self.interpreter), thread),
+        }
+    }
+
+    fn thread_name(&self, state: &PackedState, thread: Position) -> u64 {
+        match &self.layout {
+            Some(_) => thread.0.into(),
+            None => (self.interpreter).thread_name(&state.unpacked(&self.interpreter), thread),
+        }
+    }
+
+    fn absorb(&mut self, copy: &Self) {
+        self.interpreter.absorb(&copy.interpreter);
+        self.steps += copy.steps;
+        self.interpreted += copy.interpreted;
+    }
+}

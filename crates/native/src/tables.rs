@@ -1,0 +1,98 @@
+//! Tables that native code reads. They stay where they are for as long as the code exists.
+
+use raddle_machine::Program;
+use raddle_machine::native::{Bytecode, Layout, Stop, codes, word_of};
+use raddle_machine::op::Op;
+
+/// A range of codes for each kind of word.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Codes {
+    /// The code of zero.
+    pub(crate) zero: i64,
+    /// Codes below this one are integers, from that of zero on or from the smallest on.
+    pub(crate) integers: i64,
+    /// How many negative integers come right before the globals.
+    pub(crate) negative: i64,
+    pub(crate) globals: i64,
+    pub(crate) threads: i64,
+    pub(crate) objects: i64,
+}
+
+impl Codes {
+    fn of(wide: bool) -> Self {
+        let [zero, integers, negative, globals, threads, objects] = codes(wide);
+        Self {
+            zero,
+            integers,
+            negative,
+            globals,
+            threads,
+            objects,
+        }
+    }
+}
+
+/// It waits for nothing.
+pub(crate) const NOTHING: i64 = -1;
+/// Its registers tell what it waits for, if anything.
+pub(crate) const UNKNOWN: i64 = -2;
+
+/// What is the same for all functions of a program.
+#[derive(Debug)]
+pub(crate) struct Tables {
+    /// Whether accesses to each global are atomic.
+    pub(crate) atomic_slots: Box<[u8]>,
+    /// Where each global slot is: its byte, and whether it is wide in the lowest bit.
+    pub(crate) slots: Box<[u32]>,
+    /// By the number of a stop, the slot of the object that a thread there waits for; [`NOTHING`] or [`UNKNOWN`].
+    pub(crate) waits: Box<[i64]>,
+    /// By the number of a stop of a waiting thread, that of the stop where it is after it was notified.
+    pub(crate) notified: Box<[u8]>,
+    /// The words of codes in one byte.
+    pub(crate) words: Box<[i64]>,
+    pub(crate) narrow: Codes,
+    pub(crate) wide: Codes,
+}
+
+impl Tables {
+    pub(crate) fn new(program: &Program, bytecode: &Bytecode) -> Self {
+        let stops = &bytecode.layout.stops;
+        let notified = |stop: &Stop| match *stop {
+            Stop::Waiting(pc) => Bytecode::number(program, Stop::Notified(pc)),
+            _ => None,
+        };
+        let mut waits: Vec<i64> = stops.iter().map(|stop| waits(bytecode, *stop)).collect();
+        waits.resize(256, UNKNOWN);
+        let mut all_notified: Vec<u8> = (stops.iter())
+            .map(|stop| notified(stop).unwrap_or(Layout::LONG as u8))
+            .collect();
+        all_notified.resize(256, Layout::LONG as u8);
+        let slots = bytecode.layout.slots.iter();
+        Self {
+            atomic_slots: (bytecode.atomic_slots.iter().copied().map(u8::from)).collect(),
+            slots: slots
+                .map(|field| field.byte << 1 | u32::from(field.wide))
+                .collect(),
+            waits: waits.into(),
+            notified: all_notified.into(),
+            words: (0..=u8::MAX).map(word_of).collect(),
+            narrow: Codes::of(false),
+            wide: Codes::of(true),
+        }
+    }
+}
+
+/// The object that a thread waits for which is there.
+fn waits(bytecode: &Bytecode, stop: Stop) -> i64 {
+    let Stop::Waiting(pc) = stop else {
+        return NOTHING;
+    };
+    let Op::Resume { object, .. } = bytecode.code[pc as usize] else {
+        return NOTHING;
+    };
+    let constants = &bytecode.constants[pc as usize];
+    match constants.get(object as usize).copied().flatten() {
+        Some(reference) => reference - bytecode.global_reference,
+        None => UNKNOWN,
+    }
+}
