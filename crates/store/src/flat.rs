@@ -1,11 +1,7 @@
 //! [`Flat`]: every word of every state.
 //!
-//! - *Records*: the words of states, in blocks of states of the same length. Records are never moved.
-//! - A *directory* that says where each block begins: one word for 64 states.
+//! - [Records](records): the words of states.
 //! - A [table](crate::lines) of entries: 32 bits of the hash of a state, and its number.
-//!
-//! The number of a state says its block and its place in the block. One worker with states of one length gives
-//! them the numbers 0, 1, 2 and so on.
 //!
 //! # Why it is exact
 //!
@@ -13,57 +9,34 @@
 //! words. So a state is found only where its own words are, and by the claim about
 //! [`Lines`] there is one such entry.
 //!
+//! The hash of a successor is computed from that of the state before it, but it is a function of its words alone: all words are compared with
+//! those of the state before, and those that differ are hashed. What is said to have changed does not matter.
+//!
 //! A worker writes the words into a record of a block of its own before it claims a slot for them, and
 //! whoever finds the entry sees them, and the directory. If somebody else was faster, nobody knows the record, and the worker uses it
 //! for its next state.
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::family::{Family, Lock, Std, Word};
-use crate::hash::{hash_words, upper};
-use crate::lines::{Claim, Lines};
-use crate::pages::Doubling;
+use crate::hash::{Sum, hash_words, upper};
+use crate::lines::{Claim, Lines, Load, Probe};
 use crate::parts::{Changed, Parts};
 use crate::prefetch::prefetch;
 use crate::queue::Queue;
 use crate::{Inserted, Insertion, Memory, StateId, Store, StoreFull, Told, Worker};
 
-/// States per block, at most.
-const BLOCK: usize = 64;
-/// Words of a page, unless one record is longer.
-const PAGE: usize = 1 << 16;
-/// Words of the first page. Pages double up to the common size.
-const FIRST_PAGE: usize = 1 << 9;
+mod records;
 
-/// A word of the directory: the page, the place in it, and the length of the records.
-const LENGTH_BITS: u32 = 20;
-const OFFSET_BITS: u32 = 17;
-
-/// Blocks whose numbers fit into 32 bits together with what makes an entry different from zero.
-const MOST_BLOCKS: u64 = (u32::MAX as u64) / BLOCK as u64;
+use records::{Reader, Records, is};
 
 /// A set that keeps every word of every state.
 pub struct Flat<F: Family = Std> {
     index: F::Lock<Lines<F::Word>>,
-    directory: Doubling<F::Word>,
-    pages: Doubling<OnceLock<Box<[F::Word]>>>,
-    allocator: F::Lock<Allocator>,
+    records: Records<F>,
     /// The states in the set.
     len: AtomicUsize,
     most: usize,
-}
-
-/// Where the next block goes.
-#[derive(Default)]
-struct Allocator {
-    blocks: u64,
-    pages: usize,
-    /// Words of the last page that are taken, and all of them.
-    taken: usize,
-    size: usize,
-    /// Words of all pages.
-    words: usize,
 }
 
 fn entry(hash: u64, number: u32) -> u64 {
@@ -78,7 +51,7 @@ impl<F: Family> Flat<F> {
     /// An empty set that takes at most that many states.
     #[must_use]
     pub fn with_limit(most: usize) -> Self {
-        Self::with_index(most, Lines::new())
+        Self::with_index(most, Lines::new(Load::LIGHT))
     }
 
     /// An empty set over a given table, for tests.
@@ -86,71 +59,10 @@ impl<F: Family> Flat<F> {
     pub fn with_index(most: usize, index: Lines<F::Word>) -> Self {
         Self {
             index: F::Lock::new(index),
-            directory: Doubling::new(),
-            pages: Doubling::new(),
-            allocator: F::Lock::new(Allocator::default()),
+            records: Records::new(),
             len: AtomicUsize::new(0),
             most,
         }
-    }
-
-    /// The words of a state.
-    #[inline]
-    fn record(&self, number: u32) -> &[F::Word] {
-        let (block, place) = (number as usize / BLOCK, number as usize % BLOCK);
-        let at = self.directory.get(block).expect("the block exists").peek();
-        let length = at as usize & ((1 << LENGTH_BITS) - 1);
-        let offset = (at >> LENGTH_BITS) as usize & ((1 << OFFSET_BITS) - 1);
-        let page = (at >> (LENGTH_BITS + OFFSET_BITS)) as usize;
-        let page = self.pages.get(page).and_then(OnceLock::get);
-        let start = offset + place * length;
-        &page.expect("the page exists")[start..start + length]
-    }
-
-    /// Whether the state of a number has these words.
-    #[inline]
-    fn is(&self, number: u32, words: &[u64]) -> bool {
-        let record = self.record(number);
-        record.len() == words.len() && record.iter().zip(words).all(|(a, b)| a.peek() == *b)
-    }
-
-    #[inline]
-    fn is_at<'w>(&self, hash: u64, words: &'w [u64]) -> impl Fn(u64) -> bool + use<'_, 'w, F> {
-        move |entry| upper(entry) == upper(hash) && self.is(number_of(entry), words)
-    }
-
-    /// A new block for records of that length: the first number and the one after the last.
-    #[cold]
-    fn new_block(&self, length: usize) -> Result<(u32, u32), StoreFull> {
-        if length >= 1 << LENGTH_BITS {
-            return Err(StoreFull);
-        }
-        let states = (PAGE / length.max(1)).clamp(1, BLOCK);
-        let needed = states * length;
-        self.allocator.write(|allocator| {
-            if allocator.blocks >= MOST_BLOCKS {
-                return Err(StoreFull);
-            }
-            if allocator.pages == 0 || allocator.taken + needed > allocator.size {
-                let doubled = FIRST_PAGE << allocator.pages.min(16);
-                let size = needed.max(doubled.min(PAGE));
-                let page = self.pages.make(allocator.pages, OnceLock::new);
-                page.get_or_init(|| (0..size).map(|_| F::Word::new(0)).collect());
-                allocator.pages += 1;
-                allocator.taken = 0;
-                allocator.size = size;
-                allocator.words += size;
-            }
-            let page = allocator.pages as u64 - 1;
-            let at = (page << OFFSET_BITS | allocator.taken as u64) << LENGTH_BITS | length as u64;
-            let block = allocator.blocks;
-            let directory = self.directory.make(block as usize, || F::Word::new(0));
-            directory.put(at);
-            allocator.taken += needed;
-            allocator.blocks += 1;
-            let first = block as u32 * BLOCK as u32;
-            Ok((first, first + states as u32))
-        })
     }
 }
 
@@ -170,8 +82,11 @@ impl<F: Family> Store for Flat<F> {
             store: self,
             queue: Queue::default(),
             hashes: Vec::new(),
-            alike: Vec::new(),
+            probes: Vec::new(),
+            records: Reader::new(&self.records),
             open: Vec::new(),
+            begun: Vec::new(),
+            begun_sum: Sum::of(&[]),
         })
     }
 
@@ -184,14 +99,11 @@ impl<F: Family> Store for Flat<F> {
     }
 
     fn memory(&self) -> Memory {
-        let words = self.allocator.read(|allocator| allocator.words);
+        let (records, directory) = self.records.memory_bytes();
         vec![
-            ("states", words * size_of::<F::Word>()),
+            ("states", records),
             ("index", self.index.read(Lines::memory_bytes)),
-            (
-                "directory",
-                self.directory.memory_bytes() + self.pages.memory_bytes(),
-            ),
+            ("directory", directory),
         ]
     }
 
@@ -205,7 +117,7 @@ impl<F: Family> Store for Flat<F> {
     }
 
     fn index_bound(&self) -> usize {
-        self.allocator.read(|allocator| allocator.blocks) as usize * BLOCK
+        self.records.bound()
     }
 
     fn index(&self, id: StateId) -> usize {
@@ -229,10 +141,18 @@ struct FlatWorker<'s, F: Family> {
     store: &'s Flat<F>,
     queue: Queue,
     hashes: Vec<u64>,
-    /// Entries with the same bits of the hash.
-    alike: Vec<Option<u64>>,
+    /// The first slot for each that is empty, or has an entry with the same bits of the hash.
+    probes: Vec<Option<Probe>>,
+    records: Reader<'s, F>,
     /// One for each length, that used last first.
     open: Vec<Open>,
+    /// The state that was begun last, and the sum of its words.
+    begun: Vec<u64>,
+    begun_sum: Sum,
+}
+
+fn known(entry: u64) -> Insertion {
+    Ok((StateId(number_of(entry).into()), Inserted::Known))
 }
 
 impl<F: Family> FlatWorker<'_, F> {
@@ -259,55 +179,92 @@ impl<F: Family> FlatWorker<'_, F> {
         self.open.swap(0, at);
         let open = &mut self.open[0];
         if open.next == open.end {
-            (open.next, open.end) = self.store.new_block(length)?;
+            (open.next, open.end) = self.store.records.new_block(length)?;
         }
         Ok(open.next)
     }
 
-    /// Inserts a state, unless the table must grow first. `alike` is an entry with the bits of its hash, if
-    /// there was one.
-    #[inline]
-    fn insert(
-        &mut self,
-        index: &Lines<F::Word>,
-        number: usize,
-        alike: Option<u64>,
-    ) -> Option<Insertion> {
-        let (store, hash) = (self.store, self.hashes[number]);
-        let words = self.queue.get(number).words;
-        let length = words.len();
-        if let Some(entry) = alike
-            && store.is(number_of(entry), words)
-        {
-            let id = StateId(number_of(entry).into());
-            return Some(Ok((id, Inserted::Known)));
+    /// Finds where queued states are, or could be, and has their records brought nearer.
+    fn probe(&mut self, index: &Lines<F::Word>, next: usize) {
+        let hashes = &self.hashes[next..];
+        for &hash in hashes {
+            index.prefetch(upper(hash));
         }
-        let new = match self.next_number(length) {
+        self.probes.clear();
+        self.probes.resize(next, None);
+        for &hash in hashes {
+            let probe = index.probe(upper(hash), |entry| upper(entry) == upper(hash));
+            self.probes.push(probe);
+            let entry = probe.map_or(0, |probe| probe.entry);
+            if entry != 0
+                && let [first, .., last] = self.records.get(number_of(entry))
+            {
+                prefetch(first);
+                prefetch(last);
+            }
+        }
+    }
+
+    /// Inserts a state that is not where it could be, unless the table must grow first.
+    fn insert(&mut self, index: &Lines<F::Word>, number: usize) -> Option<Insertion> {
+        let hash = self.hashes[number];
+        let new = match self.next_number(self.queue.get(number).len()) {
             Ok(new) => new,
             Err(full) => return Some(Err(full)),
         };
-        let words = self.queue.get(number).words;
-        for (place, word) in store.record(new).iter().zip(words) {
+        let words = self.queue.get(number);
+        for (place, word) in self.records.get(new).iter().zip(words) {
             place.put(*word);
         }
-        let is_it = store.is_at(hash, words);
-        match index.find_or_claim(upper(hash), is_it, || entry(hash, new)) {
-            Claim::Full => None,
-            Claim::Found(entry) => {
-                let id = StateId(number_of(entry).into());
-                Some(Ok((id, Inserted::Known)))
-            }
-            Claim::Claimed => {
-                self.open[0].next += 1;
-                // Of all that were added, those that were first count: exactly as many as there
-                // is room for.
-                if self.store.len.fetch_add(1, Ordering::Relaxed) >= self.store.most {
-                    self.store.len.fetch_sub(1, Ordering::Relaxed);
-                    return Some(Err(StoreFull));
-                }
-                Some(Ok((StateId(new.into()), Inserted::New)))
+        let own = entry(hash, new);
+        let claimed = match self.probes[number] {
+            Some(Probe { slot, entry: 0 }) => index.claim_at(slot, own).is_ok(),
+            _ => false,
+        };
+        if !claimed {
+            // It was there by its hash only, or somebody was faster.
+            let records = &mut self.records;
+            let is_it =
+                |entry| upper(entry) == upper(hash) && is(records.get(number_of(entry)), words);
+            match index.find_or_claim(upper(hash), is_it, || own) {
+                Claim::Full => return None,
+                Claim::Found(entry) => return Some(known(entry)),
+                Claim::Claimed => {}
             }
         }
+        self.open[0].next += 1;
+        // Of all that were added, those that were first count: exactly as many as there
+        // is room for.
+        if self.store.len.fetch_add(1, Ordering::Relaxed) >= self.store.most {
+            self.store.len.fetch_sub(1, Ordering::Relaxed);
+            return Some(Err(StoreFull));
+        }
+        Some(Ok((StateId(new.into()), Inserted::New)))
+    }
+
+    /// Inserts queued states from a number on, until all are or the table must grow. Returns the first that is not.
+    fn insert_from(
+        &mut self,
+        index: &Lines<F::Word>,
+        mut next: usize,
+        told: &mut Told<'_>,
+    ) -> usize {
+        self.probe(index, next);
+        while next < self.queue.len() {
+            let words = self.queue.get(next);
+            let alike = self.probes[next].map_or(0, |probe| probe.entry);
+            if alike != 0 && is(self.records.get(number_of(alike)), words) {
+                told(next, words, known(alike));
+            } else if self.store.len() < index.room()
+                && let Some(insertion) = self.insert(index, next)
+            {
+                told(next, self.queue.get(next), insertion);
+            } else {
+                return next;
+            }
+            next += 1;
+        }
+        next
     }
 }
 
@@ -315,17 +272,21 @@ impl<F: Family> Worker for FlatWorker<'_, F> {
     #[inline]
     fn read(&mut self, id: StateId, words: &mut Vec<u64>) {
         words.clear();
-        words.extend(self.store.record(id.0 as u32).iter().map(Word::peek));
+        words.extend(self.records.get(id.0 as u32).iter().map(Word::peek));
     }
 
     fn begin(&mut self, id: StateId, words: &mut Vec<u64>) {
         self.read(id, words);
+        self.begun.clear();
+        self.begun.extend_from_slice(words);
+        self.begun_sum = Sum::of(words);
     }
 
     #[inline]
     fn queue(&mut self, state: Parts<'_>, _: Changed) {
-        self.hashes.push(hash_words(state.words));
-        self.queue.push(state);
+        let sum = self.begun_sum.again(&self.begun, state.words);
+        self.hashes.push(sum.hash());
+        self.queue.push(state.words);
     }
 
     fn queued(&self) -> usize {
@@ -336,32 +297,7 @@ impl<F: Family> Worker for FlatWorker<'_, F> {
         let store = self.store;
         let mut next = 0;
         while next < self.queue.len() {
-            store.index.read(|index| {
-                for &hash in &self.hashes[next..] {
-                    index.prefetch(upper(hash));
-                }
-                self.alike.clear();
-                self.alike.resize(next, None);
-                for &hash in &self.hashes[next..] {
-                    let alike = |entry| upper(entry) == upper(hash);
-                    let alike = index.find(upper(hash), alike).map(|(_, entry)| entry);
-                    self.alike.push(alike);
-                    if let Some(entry) = alike {
-                        let record = store.record(number_of(entry));
-                        if let (Some(first), Some(last)) = (record.first(), record.last()) {
-                            prefetch(first);
-                            prefetch(last);
-                        }
-                    }
-                }
-                while next < self.queue.len() && store.len() < index.room() {
-                    let Some(insertion) = self.insert(index, next, self.alike[next]) else {
-                        return;
-                    };
-                    told(next, self.queue.get(next).words, insertion);
-                    next += 1;
-                }
-            });
+            next = (store.index).read(|index| self.insert_from(index, next, told));
             if next < self.queue.len() {
                 store.index.write(|index| {
                     // Somebody else may have done it. A table that is full has room for more entries, but
@@ -378,7 +314,9 @@ impl<F: Family> Worker for FlatWorker<'_, F> {
 
     fn find(&mut self, state: Parts<'_>) -> Option<StateId> {
         let hash = hash_words(state.words);
-        let is_it = self.store.is_at(hash, state.words);
+        let records = &mut self.records;
+        let is_it =
+            |entry| upper(entry) == upper(hash) && is(records.get(number_of(entry)), state.words);
         let found = (self.store.index).read(|index| index.find(upper(hash), is_it));
         found.map(|(_, entry)| StateId(number_of(entry).into()))
     }

@@ -1,8 +1,7 @@
 //! [`Lines`]: a set of 64-bit entries, found by hashes, that several threads fill.
 //!
-//! Open addressing in lines of one cache line. The upper bits of the hash choose the line, the
-//! lowest the slot in which the search within it begins; it goes round the line, and then
-//! on to the next. An entry is never removed, and zero is no entry.
+//! Open addressing in lines of one cache line. The upper bits of the hash choose the line; its slots are
+//! tried one after another, and then those of the next line. An entry is never removed, and zero is no entry.
 //!
 //! # Why each key is there once
 //!
@@ -48,6 +47,28 @@ const FEWEST_HOMES: usize = 8;
 /// Up to this many homes, tables double.
 const SMALL: usize = 1 << 10;
 
+/// How full a table gets, and by how much it grows then, in percent.
+#[derive(Clone, Copy, Debug)]
+pub struct Load {
+    /// More entries than this part of all slots are slow to find.
+    pub most: usize,
+    /// What is added to a table that is not small.
+    pub growth: usize,
+}
+
+impl Load {
+    /// Faster, and larger.
+    pub const LIGHT: Self = Self {
+        most: 75,
+        growth: 50,
+    };
+    /// Smaller, and slower.
+    pub const HEAVY: Self = Self {
+        most: 86,
+        growth: 17,
+    };
+}
+
 /// What became of an entry that was to be in the set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Claim {
@@ -65,13 +86,26 @@ pub struct Lines<W> {
     slots: Vec<W>,
     unused: usize,
     homes: usize,
+    load: Load,
+}
+
+/// The first slot for a hash that may hold the entry, or that holds none.
+#[derive(Clone, Copy, Debug)]
+pub struct Probe {
+    /// Which slot it is.
+    pub slot: u32,
+    /// What it holds; zero if nothing.
+    pub entry: u64,
 }
 
 impl<W: Word> Lines<W> {
     /// An empty set.
     #[must_use]
-    pub fn new() -> Self {
-        Self::with_homes(FEWEST_HOMES, SPARE_LINES)
+    pub fn new(load: Load) -> Self {
+        Self {
+            load,
+            ..Self::with_homes(FEWEST_HOMES, SPARE_LINES)
+        }
     }
 
     /// An empty set of few lines, for tests.
@@ -88,19 +122,20 @@ impl<W: Word> Lines<W> {
             slots,
             unused,
             homes,
+            load: Load::LIGHT,
         }
     }
 
     /// How many entries there may be before the table should grow. More are slower to find.
     #[must_use]
     pub fn room(&self) -> usize {
-        self.homes * LINE * 82 / 100
+        self.homes * LINE * self.load.most / 100
     }
 
     fn homes_after_growth(&self) -> usize {
         match self.homes < SMALL {
             true => 2 * self.homes,
-            false => self.homes / 4 * 5,
+            false => self.homes + self.homes * self.load.growth / 100,
         }
     }
 
@@ -139,25 +174,54 @@ impl<W: Word> Lines<W> {
         prefetch(&self.slots[self.start_of(self.home(hash))]);
     }
 
-    /// The slots that are tried for a hash, in order.
+    /// The line that begins at a slot, if there is one.
     #[inline]
-    fn slots_for(&self, hash: u32) -> impl Iterator<Item = usize> {
-        let first = hash as usize % LINE;
-        let lines = (self.start_of(self.home(hash))..self.slots.len()).step_by(LINE);
-        lines.flat_map(move |line| (0..LINE).map(move |i| line + (first + i) % LINE))
+    fn line_at(&self, start: usize) -> Option<&[W; LINE]> {
+        self.slots.get(start..)?.first_chunk()
+    }
+
+    /// Looks at the slots that are tried for a hash, in order, until `see` has found something.
+    #[inline]
+    fn try_slots<R>(&self, hash: u32, mut see: impl FnMut(usize, &W) -> Option<R>) -> Option<R> {
+        let mut start = self.start_of(self.home(hash));
+        while let Some(line) = self.line_at(start) {
+            for (place, slot) in line.iter().enumerate() {
+                let seen = see(start + place, slot);
+                if seen.is_some() {
+                    return seen;
+                }
+            }
+            start += LINE;
+        }
+        None
+    }
+
+    /// The first slot for a hash that is empty or for whose entry `may_be` holds. Nothing if all others are taken.
+    #[inline]
+    pub fn probe(&self, hash: u32, mut may_be: impl FnMut(u64) -> bool) -> Option<Probe> {
+        self.try_slots(hash, |slot, there| {
+            let entry = there.load();
+            let slot = slot as u32;
+            (entry == 0 || may_be(entry)).then_some(Probe { slot, entry })
+        })
+    }
+
+    /// Puts an entry into the empty slot that was the [first](Self::probe) of its hash, and says what is there now
+    /// instead, if somebody was faster.
+    #[inline]
+    pub fn claim_at(&self, slot: u32, entry: u64) -> Result<(), u64> {
+        self.slots[slot as usize].claim(entry)
     }
 
     /// The slot and the entry with that hash for which `is_it` holds, if it is there.
     #[inline]
     pub fn find(&self, hash: u32, mut is_it: impl FnMut(u64) -> bool) -> Option<(usize, u64)> {
-        for slot in self.slots_for(hash) {
-            match self.slots[slot].load() {
-                0 => return None,
-                entry if is_it(entry) => return Some((slot, entry)),
-                _ => {}
-            }
-        }
-        None
+        let found = self.try_slots(hash, |slot, there| match there.load() {
+            0 => Some(None),
+            entry if is_it(entry) => Some(Some((slot, entry))),
+            _ => None,
+        });
+        found.flatten()
     }
 
     /// Makes sure that an entry with that hash for which `is_it` holds is in the set. `entry` is
@@ -170,8 +234,7 @@ impl<W: Word> Lines<W> {
         mut entry: impl FnMut() -> u64,
     ) -> Claim {
         let mut own = 0;
-        for slot in self.slots_for(hash) {
-            let slot = &self.slots[slot];
+        let claim = self.try_slots(hash, |_, slot| {
             let mut there = slot.load();
             if there == 0 {
                 if own == 0 {
@@ -179,22 +242,20 @@ impl<W: Word> Lines<W> {
                     debug_assert_ne!(own, 0, "zero is no entry");
                 }
                 match slot.claim(own) {
-                    Ok(()) => return Claim::Claimed,
+                    Ok(()) => return Some(Claim::Claimed),
                     Err(other) => there = other,
                 }
             }
-            if is_it(there) {
-                return Claim::Found(there);
-            }
-        }
-        Claim::Full
+            is_it(there).then_some(Claim::Found(there))
+        });
+        claim.unwrap_or(Claim::Full)
     }
 
     /// Whether there is a place for another entry of that hash.
     #[must_use]
     pub fn has_place(&self, hash: u32) -> bool {
-        self.slots_for(hash)
-            .any(|slot| self.slots[slot].peek() == 0)
+        let free = |_, slot: &W| (slot.peek() == 0).then_some(());
+        self.try_slots(hash, free).is_some()
     }
 
     /// Makes room for more entries, given their hashes.
@@ -252,21 +313,12 @@ impl<W: Word> Lines<W> {
 
     /// Adds an entry while nobody else looks.
     fn put(&mut self, hash: u32, entry: u64) {
-        let free = self
-            .slots_for(hash)
-            .find(|&slot| self.slots[slot].peek() == 0);
-        let free = free.unwrap_or_else(|| {
+        let put = self.try_slots(hash, |_, slot| (slot.peek() == 0).then(|| slot.put(entry)));
+        if put.is_none() {
             let end = self.slots.len();
             self.slots.resize_with(end + LINE, || W::new(0));
-            end + hash as usize % LINE
-        });
-        self.slots[free].put(entry);
-    }
-}
-
-impl<W: Word> Default for Lines<W> {
-    fn default() -> Self {
-        Self::new()
+            self.slots[end].put(entry);
+        }
     }
 }
 

@@ -1,21 +1,18 @@
-//! [`Queue`]: the states that a worker has queued.
+//! [`Queue`]: the words of the states that a worker has queued.
 
-use crate::parts::Parts;
-
-/// States in words and parts, one after another.
+/// States in words, one after another.
 #[derive(Default)]
 pub(crate) struct Queue {
     words: Vec<u64>,
-    ends: Vec<u32>,
-    /// Where the words and the ends of each state stop.
-    stops: Vec<(usize, usize)>,
+    /// Where the words of each state stop.
+    stops: Vec<usize>,
 }
 
 impl Queue {
-    pub(crate) fn push(&mut self, state: Parts<'_>) {
-        self.words.extend_from_slice(state.words);
-        self.ends.extend_from_slice(state.ends);
-        self.stops.push((self.words.len(), self.ends.len()));
+    #[inline]
+    pub(crate) fn push(&mut self, words: &[u64]) {
+        self.words.extend_from_slice(words);
+        self.stops.push(self.words.len());
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -23,21 +20,16 @@ impl Queue {
     }
 
     #[inline]
-    pub(crate) fn get(&self, number: usize) -> Parts<'_> {
-        let (words, ends) = self.stops[number];
-        let (first_word, first_end) = match number {
-            0 => (0, 0),
+    pub(crate) fn get(&self, number: usize) -> &[u64] {
+        let start = match number {
+            0 => 0,
             _ => self.stops[number - 1],
         };
-        Parts {
-            words: &self.words[first_word..words],
-            ends: &self.ends[first_end..ends],
-        }
+        &self.words[start..self.stops[number]]
     }
 
     pub(crate) fn clear(&mut self) {
         self.words.clear();
-        self.ends.clear();
         self.stops.clear();
     }
 }

@@ -22,13 +22,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::family::{Family, Lock, Std};
 use crate::hash::{mix, upper};
 use crate::interned::{Interned, Refused, Spare};
-use crate::lines::{Claim, Lines};
+use crate::lines::{Claim, Lines, Load};
 use crate::parts::{Changed, Parts};
-use crate::queue::Queue;
 use crate::{Inserted, Memory, StateId, Store, StoreFull, Told, Worker};
 
+mod queue;
 mod shape;
 
+use queue::Queue;
 use shape::{Nodes, Source};
 
 /// What a node is: its upper two bits. The others are a number, plus one, so that no node is zero.
@@ -95,7 +96,7 @@ impl<F: Family> Tree<F> {
     /// An empty set that takes at most that many states.
     #[must_use]
     pub fn with_limit(most: usize) -> Self {
-        Self::with_tables(most, Lines::new)
+        Self::with_tables(most, || Lines::new(Load::HEAVY))
     }
 
     /// An empty set over tables that are made by a function, for tests.
