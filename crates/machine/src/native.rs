@@ -228,6 +228,12 @@ pub fn thread_word(position: usize) -> i64 {
     word::thread(Name::canonical(position))
 }
 
+/// The parts that a write to a global slot changes, at most, where no discipline is enforced.
+#[must_use]
+pub fn changed_by_write(program: &Program, slot: usize) -> Changed {
+    program.packing.changed_by_write(slot)
+}
+
 impl Machine {
     /// Writes the changed parts of a state again.
     pub fn encode_changed(&self, changed: Changed, state: &State, packed: &mut Packed) {
@@ -238,11 +244,5 @@ impl Machine {
     #[must_use]
     pub fn makes_plain_steps(&self) -> bool {
         self.granularity == Granularity::Access && !self.enforcer.enabled
-    }
-
-    /// The parts that a step of a thread can have changed that wrote to this global slot and woke nobody.
-    #[must_use]
-    pub fn changed_by_write(&self, slot: usize) -> Changed {
-        self.program.packing.changed_by_write(slot)
     }
 }

@@ -52,7 +52,7 @@ pub(crate) fn function(
     builder.append_block_params_for_function_params(entry);
     builder.switch_to_block(entry);
     let parameters = builder.block_params(entry).to_vec();
-    let [count, blocks, turns] = [I64; 3].map(|ty| builder.declare_var(ty));
+    let [count, blocks, turns, changed] = [I64; 4].map(|ty| builder.declare_var(ty));
     let size = compiling.bytecode.frame_sizes[region.start.pc as usize];
     let registers = match region.indexes_registers {
         true => {
@@ -73,6 +73,7 @@ pub(crate) fn function(
         count,
         blocks,
         turns,
+        changed,
         node: region.start,
         leaders: HashMap::new(),
         exits: HashMap::new(),
@@ -87,7 +88,7 @@ pub(crate) fn function(
         emitter.block(leader);
     }
     // Leaving by an end may need the way to give up.
-    emitter.exit(Exit::GIVE_UP);
+    emitter.exit(Exit::GiveUp);
     let mut exits: Vec<(Exit, Block)> = emitter.exits.clone().into_iter().collect();
     exits.sort_unstable_by_key(|(exit, _)| *exit);
     for (exit, block) in exits {
@@ -100,16 +101,29 @@ pub(crate) fn function(
 
 /// How a function ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-struct Exit {
-    status: u8,
-    pc: u32,
+enum Exit {
+    /// The thread stops before this instruction.
+    Stop(u32),
+    /// It stops before this instruction, and waits.
+    Wait(u32),
+    /// It has ended.
+    End,
+    /// It is blocked.
+    Block,
+    /// It is blocked by an assumption.
+    Cut,
+    GiveUp,
 }
 
 impl Exit {
-    const GIVE_UP: Self = Self {
-        status: status::GAVE_UP,
-        pc: 0,
-    };
+    fn status(self) -> u8 {
+        match self {
+            Self::Stop(_) | Self::Wait(_) | Self::End => status::MOVED,
+            Self::Block => status::BLOCKED,
+            Self::Cut => status::CUT,
+            Self::GiveUp => status::GAVE_UP,
+        }
+    }
 }
 
 /// Where registers are while the function runs.
@@ -133,6 +147,8 @@ struct Emitter<'e> {
     /// The blocks that were executed.
     blocks: Variable,
     turns: Variable,
+    /// The parts that were changed, as bits.
+    changed: Variable,
     node: Node,
     /// The first nodes of blocks.
     leaders: HashMap<Node, Block>,
@@ -158,6 +174,7 @@ impl Emitter<'_> {
         self.builder.def_var(self.count, zero);
         self.builder.def_var(self.blocks, zero);
         self.builder.def_var(self.turns, turns);
+        self.builder.def_var(self.changed, zero);
         let pc = self.region.start.pc as usize;
         let bytecode = self.compiling.bytecode;
         for (register, constant) in bytecode.constants[pc].iter().enumerate() {
@@ -220,7 +237,7 @@ impl Emitter<'_> {
             return *block;
         }
         let block = self.builder.create_block();
-        if exit.status == status::GAVE_UP {
+        if exit == Exit::GiveUp {
             self.builder.set_cold_block(block);
         }
         self.exits.insert(exit, block);
@@ -236,7 +253,7 @@ impl Emitter<'_> {
     }
 
     fn give_up(&mut self) {
-        let exit = self.exit(Exit::GIVE_UP);
+        let exit = self.exit(Exit::GiveUp);
         self.builder.ins().jump(exit, &[]);
     }
 
@@ -249,43 +266,40 @@ impl Emitter<'_> {
         )
     }
 
+    /// Tells the caller what is in a variable.
+    fn tell(&mut self, variable: Variable, offset: usize) {
+        let value = self.builder.use_var(variable);
+        let frame = self.frame;
+        (self.builder.ins()).store(trusted(), value, frame, offset as i32);
+    }
+
     fn leave(&mut self, exit: Exit) {
-        if exit.status != status::GAVE_UP {
-            let frame = self.frame;
-            if !self.has_one_access() {
-                let count = self.builder.use_var(self.count);
-                let offset = std::mem::offset_of!(NativeFrame, count) as i32;
-                self.builder.ins().store(trusted(), count, frame, offset);
-            }
-            let blocks = self.builder.use_var(self.blocks);
-            let offset = std::mem::offset_of!(NativeFrame, blocks) as i32;
-            self.builder.ins().store(trusted(), blocks, frame, offset);
+        if exit != Exit::GiveUp && !self.has_one_access() {
+            self.tell(self.count, std::mem::offset_of!(NativeFrame, count));
         }
-        let suspended = match exit.status {
-            status::MOVED => self.suspend(Stop::Running(exit.pc)),
-            status::WAITS => self.suspend(Stop::Waiting(exit.pc)),
-            status::RETURNED => self.end_thread(),
-            _ => true,
+        if exit.status() == status::MOVED {
+            self.tell(self.blocks, std::mem::offset_of!(NativeFrame, blocks));
+            self.tell(self.changed, std::mem::offset_of!(NativeFrame, changed));
+        }
+        let is_written = match exit {
+            Exit::Stop(pc) => self.suspend(Stop::Running(pc)),
+            Exit::Wait(pc) => self.suspend(Stop::Waiting(pc)),
+            Exit::End => self.end_thread(),
+            Exit::Block | Exit::Cut | Exit::GiveUp => true,
         };
-        if !suspended {
+        if !is_written {
             self.give_up();
             return;
         }
-        let result = self.constant(i64::from(exit.status) | i64::from(exit.pc) << 32);
+        let result = self.constant(exit.status().into());
         self.builder.ins().return_(&[result]);
     }
 
     /// Where code goes on, as a block to jump to.
     fn target(&mut self, next: Next) -> Block {
         match next {
-            Next::Stop(pc) => self.exit(Exit {
-                status: status::MOVED,
-                pc,
-            }),
-            Next::Wait(pc) => self.exit(Exit {
-                status: status::WAITS,
-                pc,
-            }),
+            Next::Stop(pc) => self.exit(Exit::Stop(pc)),
+            Next::Wait(pc) => self.exit(Exit::Wait(pc)),
             Next::Node(node) => {
                 if let Some(block) = self.leaders.get(&node) {
                     return *block;
@@ -336,7 +350,7 @@ impl Emitter<'_> {
         let turns = self.builder.use_var(self.turns);
         let turns = self.builder.ins().iadd_imm_s(turns, -1);
         self.builder.def_var(self.turns, turns);
-        self.unless(turns, Exit::GIVE_UP);
+        self.unless(turns, Exit::GiveUp);
     }
 
     /// Emits an instruction, and says where code goes on, unless it has emitted that as well.
@@ -360,10 +374,7 @@ impl Emitter<'_> {
             }
             Op::Return { .. } => {
                 // Threads do not call, so this is its end.
-                let exit = self.exit(Exit {
-                    status: status::RETURNED,
-                    pc: self.node.pc,
-                });
+                let exit = self.exit(Exit::End);
                 self.builder.ins().jump(exit, &[]);
                 return None;
             }
@@ -373,21 +384,11 @@ impl Emitter<'_> {
             }
             Op::Guard { reg, assumption } => {
                 let value = self.get(reg);
-                let status = match assumption {
-                    true => status::CUT,
-                    false => status::BLOCKED,
-                };
-                self.unless(
-                    value,
-                    Exit {
-                        status,
-                        pc: self.node.pc,
-                    },
-                );
+                self.unless(value, if assumption { Exit::Cut } else { Exit::Block });
             }
             Op::Assert { reg, .. } | Op::NonNull { reg } => {
                 let value = self.get(reg);
-                self.unless(value, Exit::GIVE_UP);
+                self.unless(value, Exit::GiveUp);
             }
             Op::Reach { .. } | Op::Yield | Op::AtomicBegin | Op::AtomicEnd => {}
             op if op.is_visible() => self.shared(op),
@@ -519,7 +520,7 @@ impl Emitter<'_> {
     /// Gives up unless a value is at least 0 and below a bound.
     fn below(&mut self, value: Value, bound: i64) {
         let fits = (self.builder.ins()).icmp_imm_s(IntCC::UnsignedLessThan, value, bound);
-        self.unless(fits, Exit::GIVE_UP);
+        self.unless(fits, Exit::GiveUp);
     }
 
     fn wrap(&mut self, value: Value, int: IntType) -> Value {
@@ -565,7 +566,7 @@ impl Emitter<'_> {
             BinaryOp::Multiply => self.builder.ins().imul(a, b),
             BinaryOp::Divide | BinaryOp::Remainder => {
                 // Both are integers of 32 bits, so only zero is a problem.
-                self.unless(b, Exit::GIVE_UP);
+                self.unless(b, Exit::GiveUp);
                 match op {
                     BinaryOp::Divide => self.builder.ins().sdiv(a, b),
                     _ => self.builder.ins().srem(a, b),

@@ -21,12 +21,6 @@ impl NativeAccess {
         self.rest & 1 != 0
     }
 
-    /// Whether it can change other threads.
-    #[inline]
-    pub(crate) fn wakes(self) -> bool {
-        (self.rest >> 8) as i64 & 0xF == kind::NOTIFY
-    }
-
     #[inline]
     pub(crate) fn access(self, blocked: bool) -> Access {
         Access {
@@ -96,6 +90,10 @@ pub(crate) struct NativeFrame {
     pub(crate) count: u64,
     /// The blocks of code that it has executed, as bits.
     pub(crate) blocks: u64,
+    /// The parts that it has changed, as bits, but for those of threads.
+    pub(crate) changed: u64,
+    /// Whether it has changed other threads.
+    pub(crate) wakes: u64,
     /// The name of the thread.
     pub(crate) me: i64,
     /// The number of the thread.
@@ -117,6 +115,8 @@ impl Default for NativeFrame {
         Self {
             count: 0,
             blocks: 0,
+            changed: 0,
+            wakes: 0,
             me: 0,
             tid: 0,
             my_codes: [0; 2],

@@ -18,7 +18,7 @@
 //!    compiled); numbers of slots that are computed are compared with how many there are first, and the code gives up if they are
 //!    not below.
 //! 2. **Fields of the part of its thread**: those of the frames of its function. Whoever calls the function checks
-//!    that the part is as long as the longest of them needs. `notify` also reads and writes the first byte of the parts of other threads, which
+//!    that the state goes on for as long as the longest of them needs. `notify` also reads and writes the first byte of the parts of other threads, which
 //!    no part is without.
 //! 3. **Registers** that are addressed by an index, in memory of the function's own: the index is compared with the number of
 //!    registers that are alive.
@@ -53,14 +53,12 @@ use region::Region;
 pub use state::PackedState;
 use tables::Tables;
 
-/// What a compiled function returns: one of these in the low byte, an instruction from bit 32.
+/// What a compiled function returns.
 pub(crate) mod status {
     pub(crate) const MOVED: u8 = 0;
-    pub(crate) const RETURNED: u8 = 1;
     pub(crate) const BLOCKED: u8 = 2;
     pub(crate) const CUT: u8 = 3;
     pub(crate) const GAVE_UP: u8 = 4;
-    pub(crate) const WAITS: u8 = 5;
 }
 
 /// Programs with more code than this in all steps together are compiled in part: steps overlap, so code can be
@@ -95,6 +93,8 @@ pub struct Code {
     /// By the number of a stop.
     entries: Box<[Entry]>,
     layout: Layout,
+    /// How many words a state has.
+    size: usize,
     /// The code reads them: they must stay where they are.
     _tables: Box<Tables>,
     places: usize,
@@ -126,41 +126,29 @@ impl Drop for Code {
 /// What became of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum NativeStatus {
-    /// The thread has stopped for good, before this.
-    Ended,
     /// The step was made.
     Moved,
-    /// The step is blocked: whether by an assumption.
-    Blocked(bool),
+    /// The step is blocked.
+    Blocked,
+    /// The step is blocked by an assumption.
+    Cut,
     /// The interpreter is to execute the step.
     GaveUp,
 }
 
 impl Code {
-    /// What a thread whose part begins at that word is about to do.
-    #[inline]
-    fn entry(&self, words: &[u64], start: usize) -> Entry {
-        self.entries[usize::from(words[start] as u8)]
-    }
-
-    /// Executes a step of a thread whose part is in these words of a state.
+    /// Executes a step of a thread whose part is in these words of a state, by a function that needs so many words of the part.
     #[inline]
     fn step(
         &self,
-        entry: Entry,
+        function: Function,
+        needed: usize,
         words: &mut [u64],
         part: std::ops::Range<usize>,
         frame: &mut NativeFrame,
     ) -> NativeStatus {
-        let (function, needed) = match entry {
-            Entry::Stopped => return NativeStatus::Ended,
-            Entry::Interpreted => return NativeStatus::GaveUp,
-            Entry::Compiled(function, needed) => (function, needed),
-        };
         assert!(
-            words.len() >= self.layout.size()
-                && part.end <= words.len()
-                && part.start + needed as usize <= part.end,
+            words.len() >= self.size && part.start + needed <= words.len(),
             "the state has the size that the code is made for"
         );
         let words = words.as_mut_ptr();
@@ -168,9 +156,9 @@ impl Code {
         // checked, and `frame`. See the module.
         let result = unsafe { function(words, words.add(part.start), frame) };
         match result as u8 {
-            status::MOVED | status::RETURNED | status::WAITS => NativeStatus::Moved,
-            status::BLOCKED => NativeStatus::Blocked(false),
-            status::CUT => NativeStatus::Blocked(true),
+            status::MOVED => NativeStatus::Moved,
+            status::BLOCKED => NativeStatus::Blocked,
+            status::CUT => NativeStatus::Cut,
             _ => NativeStatus::GaveUp,
         }
     }
@@ -251,6 +239,7 @@ impl Code {
         Some(Self {
             entries: entries.into(),
             module: Some(module),
+            size: bytecode.layout.size(),
             layout: bytecode.layout,
             _tables: tables,
             places,

@@ -52,15 +52,21 @@ struct Native {
     frame: Box<NativeFrame>,
     /// The blocks that were executed in steps that began at each stop.
     seen: Box<[u64]>,
-    /// The parts that change when a global slot is written.
-    changed: Box<[Changed]>,
-    /// What threads are called.
-    names: Box<[ThreadName]>,
+    threads: Box<[Thread]>,
+    /// The bits of the parts of all threads.
+    all_threads: Changed,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct ThreadName {
+/// What is known of a thread.
+#[derive(Clone, Debug)]
+struct Thread {
+    /// Its part of the words.
+    part: std::ops::Range<usize>,
+    /// The same as a bit.
+    bit: Changed,
+    /// What it is called.
     word: i64,
+    tid: i64,
     codes: [i64; 2],
 }
 
@@ -78,56 +84,36 @@ pub struct Report {
 }
 
 impl Native {
-    fn new(interpreter: &Machine, code: Arc<Code>) -> Self {
-        let threads = 0..code.layout.threads();
-        let slots = 0..code.layout.slots.len();
+    fn new(code: Arc<Code>) -> Self {
+        let layout = &code.layout;
+        let thread = |thread| {
+            let word = thread_word(thread);
+            let code = |wide| code_of(word, wide).map_or(-1, i64::from);
+            let mut bit = Changed::NONE;
+            bit.add(layout.global_parts + thread);
+            Thread {
+                part: start_of(layout, thread)..layout.ends[layout.global_parts + thread] as usize,
+                bit,
+                word,
+                tid: thread as i64,
+                codes: [code(false), code(true)],
+            }
+        };
+        let threads: Box<[Thread]> = (0..layout.threads()).map(thread).collect();
+        let bits = threads.iter().map(|thread| thread.bit);
         Self {
             frame: Box::default(),
             seen: vec![0; code.entries.len()].into(),
-            changed: slots.map(|slot| interpreter.changed_by_write(slot)).collect(),
-            names: threads
-                .map(|thread| {
-                    let word = thread_word(thread);
-                    let code = |wide| code_of(word, wide).map_or(-1, i64::from);
-                    ThreadName {
-                        word,
-                        codes: [code(false), code(true)],
-                    }
-                })
-                .collect(),
+            all_threads: bits.fold(Changed::NONE, Changed::with),
+            threads,
             code,
         }
-    }
-
-    /// Whether a step from a stop has executed no block of code that no step from there has executed before.
-    #[inline]
-    fn is_familiar(&mut self, stop: u8) -> bool {
-        let seen = &mut self.seen[usize::from(stop)];
-        let familiar = self.frame.blocks & !*seen == 0;
-        *seen |= self.frame.blocks;
-        familiar
     }
 
     /// The accesses of the last step.
     #[inline]
     fn accesses(&self) -> &[NativeAccess] {
         &self.frame.accesses[..self.frame.count as usize]
-    }
-
-    /// The parts that the last step of a thread has changed, at most.
-    #[inline]
-    fn changed(&self, thread: usize) -> Changed {
-        let layout = &self.code.layout;
-        let mut changed = Changed::NONE;
-        changed.add(layout.global_parts + thread);
-        for access in self.accesses().iter().filter(|access| access.writes()) {
-            changed = changed.with(self.changed[access.location as usize]);
-            if access.wakes() {
-                let threads = 0..layout.threads();
-                threads.for_each(|thread| changed.add(layout.global_parts + thread));
-            }
-        }
-        changed
     }
 
     /// The next alternative of the last step; an error if they are too many for a number.
@@ -154,7 +140,7 @@ impl NativeMachine {
         let code = code.filter(|_| interpreter.makes_plain_steps());
         Self {
             layout: Layout::of(interpreter.program()).map(Arc::new),
-            native: code.map(|code| Native::new(&interpreter, code)),
+            native: code.map(Native::new),
             interpreter,
             step: Step::default(),
             packed: Packed::default(),
@@ -219,54 +205,74 @@ impl NativeMachine {
         if !state.is_packed || state.words.len() != layout.size() {
             return false;
         }
-        let start = start_of(layout, thread);
-        let end = layout.ends[layout.global_parts + thread] as usize;
-        let entry = native.code.entry(&state.words, start);
-        if let Entry::Compiled(..) = entry {
-            step.after.set_words(&state.words);
-        }
+        let thread = &native.threads[thread];
+        let number = state.words[thread.part.start] as u8;
+        let entry = native.code.entries[usize::from(number)];
+        let (function, needed) = match entry {
+            Entry::Compiled(function, needed) => (function, needed as usize),
+            Entry::Stopped => {
+                step.status = Status::Ended;
+                return true;
+            }
+            Entry::Interpreted => return false,
+        };
+        step.after.set_words(&state.words);
         let frame = &mut *native.frame;
-        let name = native.names[thread];
         frame.count = 0;
-        frame.blocks = 0;
-        frame.me = name.word;
-        frame.my_codes = name.codes;
-        frame.tid = thread as i64;
+        frame.me = thread.word;
+        frame.my_codes = thread.codes;
+        frame.tid = thread.tid;
         frame.choice = choice.0;
         frame.picked = 0;
-        let status = (native.code).step(entry, &mut step.after.words, start..end, frame);
+        frame.wakes = 0;
+        let words = &mut step.after.words;
+        let status = (native.code).step(function, needed, words, thread.part.clone(), frame);
+        if status == NativeStatus::GaveUp {
+            return false;
+        }
         if native.frame.picked > 0 {
             match native.next_choice() {
                 Ok(next) => step.next_choice = next,
                 Err(()) => return false,
             }
         }
-        let blocked = match status {
-            NativeStatus::GaveUp => {
+        let blocked = status != NativeStatus::Moved;
+        if blocked {
+            let assumption = status == NativeStatus::Cut;
+            step.status = Status::Blocked { assumption };
+        } else {
+            let seen = &mut native.seen[usize::from(number)];
+            let blocks = native.frame.blocks;
+            if blocks & !*seen != 0 {
+                *seen |= blocks;
                 step.next_choice = None;
                 return false;
             }
-            NativeStatus::Ended => {
-                step.status = Status::Ended;
-                return true;
-            }
-            NativeStatus::Blocked(assumption) => {
-                step.status = Status::Blocked { assumption };
-                true
-            }
-            NativeStatus::Moved => {
-                if !native.is_familiar(state.words[start] as u8) {
-                    step.next_choice = None;
-                    return false;
-                }
-                step.status = Status::Moved;
-                step.changed = native.changed(thread);
-                false
-            }
-        };
+            step.status = Status::Moved;
+            let of_others = match native.frame.wakes {
+                0 => Changed::NONE,
+                _ => native.all_threads,
+            };
+            let written = Changed::NONE.with_bits(native.frame.changed);
+            step.changed = thread.bit.with(written).with(of_others);
+        }
         let accesses = native.accesses().iter();
         (step.footprint).extend(accesses.map(|access| access.access(blocked)));
         true
+    }
+
+    /// Encodes the successor of a state that is not packed, or has not the common size.
+    #[cold]
+    fn encode_unpacked(
+        &self,
+        before: Parts<'_>,
+        changed: Changed,
+        state: &PackedState,
+        packed: &mut Packed,
+    ) {
+        let unpacked = state.unpacked(&self.interpreter);
+        packed.copy_from(before);
+        self.interpreter.encode_changed(changed, &unpacked, packed);
     }
 
     /// Has the interpreter execute a step.
@@ -392,9 +398,7 @@ impl System for NativeMachine {
                 ends: &layout.ends,
             };
         }
-        let unpacked = state.unpacked(&self.interpreter);
-        packed.copy_from(before);
-        self.interpreter.encode_changed(changed, &unpacked, packed);
+        self.encode_unpacked(before, changed, state, packed);
         packed.parts()
     }
 

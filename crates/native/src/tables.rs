@@ -1,7 +1,7 @@
 //! Tables that native code reads. They stay where they are for as long as the code exists.
 
 use raddle_machine::Program;
-use raddle_machine::native::{Bytecode, Layout, Stop, codes, word_of};
+use raddle_machine::native::{Bytecode, Layout, Stop, changed_by_write, codes, word_of};
 use raddle_machine::op::Op;
 
 /// A range of codes for each kind of word.
@@ -44,6 +44,8 @@ pub(crate) struct Tables {
     pub(crate) atomic_slots: Box<[u8]>,
     /// Where each global slot is: its byte, and whether it is wide in the lowest bit.
     pub(crate) slots: Box<[u32]>,
+    /// By global slot, the parts that a write to it changes, as bits.
+    pub(crate) changes: Box<[u64]>,
     /// By the number of a stop, the slot of the object that a thread there waits for; [`NOTHING`] or [`UNKNOWN`].
     pub(crate) waits: Box<[i64]>,
     /// By the number of a stop of a waiting thread, that of the stop where it is after it was notified.
@@ -72,6 +74,9 @@ impl Tables {
             atomic_slots: (bytecode.atomic_slots.iter().copied().map(u8::from)).collect(),
             slots: slots
                 .map(|field| field.byte << 1 | u32::from(field.wide))
+                .collect(),
+            changes: (0..bytecode.layout.slots.len())
+                .map(|slot| changed_by_write(program, slot).bits())
                 .collect(),
             waits: waits.into(),
             notified: all_notified.into(),

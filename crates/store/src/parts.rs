@@ -175,6 +175,12 @@ impl Changed {
         }
     }
 
+    /// The parts as [bits](Self::with_bits).
+    #[must_use]
+    pub fn bits(self) -> u64 {
+        self.0
+    }
+
     /// The parts of both.
     #[must_use]
     #[inline]

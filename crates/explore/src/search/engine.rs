@@ -403,8 +403,8 @@ impl<'r, 's, W: Worklist> Engine<'r, 's, W> {
 
     /// Whether what is queued could be more than allowed. What is beyond it ends the search at once.
     fn nears_max_states(&self) -> bool {
-        let states = (self.store.len() + self.queued.len()) as u64;
-        self.settings.max_states.is_some_and(|max| states >= max)
+        let states = || (self.store.len() + self.queued.len()) as u64;
+        (self.settings.max_states).is_some_and(|max| states() >= max)
     }
 
     fn has_too_many_switches(&self, rank: Rank) -> bool {
@@ -452,7 +452,9 @@ impl<S: System, W: Worklist> Expansion<'_, '_, '_, S, W> {
     fn reach(&mut self, system: &mut S, path: &[Action], state: &S::State, changed: Changed) {
         let legs = self.legs_if_tracked(system, path);
         let engine = &mut *self.engine;
-        if engine.has_too_many_switches(engine.visit.rank_after(path.is_empty(), legs)) {
+        if W::TRACKS_THREADS
+            && engine.has_too_many_switches(engine.visit.rank_after(path.is_empty(), legs))
+        {
             return;
         }
         let before = engine.current.parts();

@@ -134,9 +134,8 @@ impl Packing {
 
     /// The parts that a write to a global slot can change, but for that of the thread.
     pub(crate) fn changed_by_write(&self, slot: usize) -> Changed {
-        let changed = Changed::NONE.with_bits(self.ghosts);
         match self.touched.get(slot) {
-            Some(parts) => changed.with_bits(*parts),
+            Some(parts) => Changed::NONE.with_bits(*parts),
             None => Changed::ALL,
         }
     }

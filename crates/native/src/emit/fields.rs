@@ -117,7 +117,7 @@ impl Emitter<'_> {
             code = self.builder.ins().select(is_it, of_it, code);
         }
         let exists = (self.builder.ins()).icmp(IntCC::NotEqual, code, none);
-        self.unless(exists, Exit::GIVE_UP);
+        self.unless(exists, Exit::GiveUp);
         code
     }
 

@@ -8,7 +8,6 @@ use raddle_machine::op::{ChannelShape, LockKind, Op, Reg};
 use super::shared::{Cell, Writes};
 use super::{Emitter, Exit, trusted};
 use crate::frame::{MOST_PICKS, NativeFrame, Pick, kind};
-use crate::status;
 
 /// The phases of a rendezvous, in the first word of its channel.
 mod rendezvous {
@@ -99,7 +98,7 @@ impl Emitter<'_> {
             Op::Choose { to, low, high } => {
                 let (low, high) = (self.get(low), self.get(high));
                 let is_one = self.compare(IntCC::SignedLessThanOrEqual, low, high);
-                self.unless(is_one, Exit::GIVE_UP);
+                self.unless(is_one, Exit::GiveUp);
                 let alternatives = self.builder.ins().isub(high, low);
                 let alternatives = self.builder.ins().iadd_imm_s(alternatives, 1);
                 let pick = self.pick(alternatives);
@@ -108,7 +107,7 @@ impl Emitter<'_> {
             }
             Op::ChooseBelow { to, below } => {
                 let alternatives = self.constant(below.into());
-                self.unless(alternatives, Exit::GIVE_UP);
+                self.unless(alternatives, Exit::GiveUp);
                 let pick = self.pick(alternatives);
                 self.set(to, pick);
             }
@@ -232,7 +231,7 @@ impl Emitter<'_> {
         }
         let (owner, me) = (self.load(of_mutex, 0), self.me());
         let mine = self.compare(IntCC::Equal, owner, me);
-        self.unless(mine, Exit::GIVE_UP);
+        self.unless(mine, Exit::GiveUp);
         let zero = self.constant(0);
         self.store(of_mutex, 0, zero);
         let count = match kind {
@@ -256,7 +255,7 @@ impl Emitter<'_> {
             _ => {
                 let (object, mutex) = (self.get(object), self.get(mutex));
                 let differ = self.compare(IntCC::NotEqual, object, mutex);
-                self.unless(differ, Exit::GIVE_UP);
+                self.unless(differ, Exit::GiveUp);
                 false
             }
         }
@@ -266,10 +265,7 @@ impl Emitter<'_> {
     pub(super) fn wait_on(&mut self, object: Reg) {
         let cell = self.cell(object, 1);
         self.synchronise(cell, Writes::No, kind::RESUME);
-        let exit = self.exit(Exit {
-            status: status::BLOCKED,
-            pc: self.node.pc,
-        });
+        let exit = self.exit(Exit::Block);
         self.builder.ins().jump(exit, &[]);
     }
 
@@ -294,7 +290,7 @@ impl Emitter<'_> {
         if monitor {
             let (owner, me) = (self.load(cell, 0), self.me());
             let mine = self.compare(IntCC::Equal, owner, me);
-            self.unless(mine, Exit::GIVE_UP);
+            self.unless(mine, Exit::GiveUp);
         }
         let threads = self.thread_starts();
         let mut waits = Vec::new();
@@ -312,6 +308,7 @@ impl Emitter<'_> {
                 true => emitter.constant(0),
                 false => emitter.pick(count),
             };
+            emitter.wakes();
             for (start, waiting) in threads.iter().zip(waits) {
                 let is_next = match all {
                     true => waiting,
@@ -325,6 +322,14 @@ impl Emitter<'_> {
                 emitter.when(is_next, |emitter| emitter.wake(*start));
             }
         });
+    }
+
+    /// Tells the caller that other threads have changed.
+    fn wakes(&mut self) {
+        let one = self.constant(1);
+        let offset = std::mem::offset_of!(NativeFrame, wakes) as i32;
+        let frame = self.frame;
+        self.builder.ins().store(trusted(), one, frame, offset);
     }
 
     /// Where the part of each thread begins, in bytes.
@@ -346,7 +351,7 @@ impl Emitter<'_> {
         // Which object it waits for is to be found in its registers.
         let unknown = self.constant(crate::tables::UNKNOWN);
         let is_known = self.compare(IntCC::NotEqual, object, unknown);
-        self.unless(is_known, Exit::GIVE_UP);
+        self.unless(is_known, Exit::GiveUp);
         self.compare(IntCC::Equal, object, cell.slot)
     }
 
@@ -359,7 +364,7 @@ impl Emitter<'_> {
         let notified = (self.builder.ins()).uload8(I64, trusted(), entry, 0);
         let long = self.constant(raddle_machine::native::Layout::LONG as i64);
         let fits = self.compare(IntCC::NotEqual, notified, long);
-        self.unless(fits, Exit::GIVE_UP);
+        self.unless(fits, Exit::GiveUp);
         (self.builder.ins()).istore8(trusted(), notified, state, start);
     }
 }

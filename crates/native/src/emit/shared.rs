@@ -9,7 +9,6 @@ use raddle_machine::op::{LockKind, Op, Reg};
 
 use super::{Emitter, Exit, trusted};
 use crate::frame::{MOST_ACCESSES, NativeAccess, NativeFrame, kind};
-use crate::status;
 
 /// A global slot that exists.
 #[derive(Clone, Copy)]
@@ -159,6 +158,38 @@ impl Emitter<'_> {
         };
         let offset = std::mem::offset_of!(NativeAccess, rest) as i32;
         self.builder.ins().store(trusted(), rest, at, offset);
+        match writes {
+            Writes::No => {}
+            Writes::Yes => self.change(cell, None),
+            Writes::If(value) => self.change(cell, Some(value)),
+        }
+    }
+
+    /// Notes which parts a write to a slot changes, if it is made.
+    fn change(&mut self, cell: Cell, made: Option<Value>) {
+        let changes = &self.tables.changes;
+        let parts = match cell.known {
+            Some(slot) => self.constant(changes[slot] as i64),
+            None => {
+                let table = self.constant(changes.as_ptr() as i64);
+                let bytes = self.builder.ins().ishl_imm_s(cell.slot, 3);
+                let entry = self.builder.ins().iadd(table, bytes);
+                self.builder.ins().load(I64, trusted(), entry, 0)
+            }
+        };
+        let parts = match made {
+            None => parts,
+            Some(made) => {
+                let mask = self.builder.ins().ineg(made);
+                self.builder.ins().band(parts, mask)
+            }
+        };
+        let changed = self.builder.use_var(self.changed);
+        let changed = match self.constants.get(&changed) {
+            Some(0) => parts,
+            _ => self.builder.ins().bor(changed, parts),
+        };
+        self.builder.def_var(self.changed, changed);
     }
 
     pub(super) fn synchronise(&mut self, cell: Cell, writes: Writes, kind: i64) {
@@ -200,11 +231,7 @@ impl Emitter<'_> {
 
     /// Leaves the function unless an operation was possible.
     pub(super) fn block_unless(&mut self, possible: Value) {
-        let exit = Exit {
-            status: status::BLOCKED,
-            pc: self.node.pc,
-        };
-        self.unless(possible, exit);
+        self.unless(possible, Exit::Block);
     }
 
     pub(super) fn shared(&mut self, op: Op) {
@@ -327,7 +354,7 @@ impl Emitter<'_> {
                 let cell = self.cell(lock, 2);
                 let (writer, me) = (self.load(cell, 0), self.me());
                 let mine = self.compare(IntCC::Equal, writer, me);
-                self.unless(mine, Exit::GIVE_UP);
+                self.unless(mine, Exit::GiveUp);
                 self.synchronise(cell, Writes::Yes, kind::RELEASE);
                 let nobody = self.constant(0);
                 self.store(cell, 0, nobody);
@@ -438,7 +465,7 @@ impl Emitter<'_> {
         let cell = self.cell(mutex, 1 + usize::from(kind == LockKind::Reentrant));
         let owner = self.load(cell, 0);
         let mine = self.compare(IntCC::Equal, owner, me);
-        self.unless(mine, Exit::GIVE_UP);
+        self.unless(mine, Exit::GiveUp);
         self.synchronise(cell, Writes::Yes, kind::RELEASE);
         let mut owner = self.constant(0);
         if kind == LockKind::Reentrant {
