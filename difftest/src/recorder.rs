@@ -122,7 +122,7 @@ impl System for Recorder {
         changed: Changed,
         state: &'p State,
         packed: &'p mut Packed,
-    ) -> Parts<'p> {
+    ) -> (Parts<'p>, Changed) {
         (self.machine).encode_successor(before, changed, state, packed)
     }
 

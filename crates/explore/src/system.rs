@@ -313,17 +313,18 @@ pub trait System {
     fn encode(&self, state: &Self::State, packed: &mut Packed);
 
     /// A canonical state in words, given those of a state that differs from it in the changed parts only. They are in
-    /// the buffer, unless the state itself consists of such words.
+    /// the buffer, unless the state itself consists of such words. Also says which parts of the words differ, at most: those, unless
+    /// the two states have not the same parts.
     fn encode_successor<'p>(
         &'p self,
         before: Parts<'_>,
         changed: Changed,
         state: &'p Self::State,
         packed: &'p mut Packed,
-    ) -> Parts<'p> {
-        let _ = (before, changed);
+    ) -> (Parts<'p>, Changed) {
+        let _ = before;
         self.encode(state, packed);
-        packed.parts()
+        (packed.parts(), changed)
     }
 
     /// Like [`encode`](Self::encode), of a state that was restored from these words.

@@ -451,10 +451,10 @@ impl System for Machine {
         changed: Changed,
         state: &'p State,
         packed: &'p mut Packed,
-    ) -> Parts<'p> {
+    ) -> (Parts<'p>, Changed) {
         packed.copy_from(before);
-        pack::encode_changed(&self.program, state, changed, packed);
-        packed.parts()
+        let changed = pack::encode_changed(&self.program, state, changed, packed);
+        (packed.parts(), changed)
     }
 
     fn find_parts(&self, words: &[u64], state: &State, packed: &mut Packed) {

@@ -46,7 +46,7 @@ impl Stop {
         }
     }
 
-    fn of((pc, phase): (Pc, Phase)) -> Self {
+    pub(crate) fn of((pc, phase): (Pc, Phase)) -> Self {
         match phase {
             Phase::Running => Self::Running(pc),
             Phase::Waiting => Self::Waiting(pc),
@@ -67,40 +67,41 @@ impl Stop {
     }
 }
 
-/// Where everything is in a packed state of the common size.
+/// Where everything is in a packed state of the fixed size.
 ///
-/// The first byte of the part of a thread is the number of its [`Stop`], if that is below [`Layout::LONG`].
+/// A state has it if it has that many words, and the first is not [`Layout::GENERAL`].
 #[derive(Clone, Debug)]
 pub struct Layout {
-    /// Where each part ends, in words. Parts of globals come first, then the threads.
+    /// Where each part ends, in words.
     pub ends: Vec<u32>,
-    /// How many parts of globals there are.
-    pub global_parts: usize,
+    /// The first byte of the area of each thread.
+    pub areas: Vec<u32>,
+    /// The parts of each thread, as bits of [`Changed`].
+    pub area_bits: Vec<u64>,
     /// Where each global slot is.
     pub slots: Vec<Field>,
-    /// Where the registers are of a thread that is at an instruction; those that are constant there are nowhere.
+    /// Where the registers are in the area of a thread that is at an instruction; those that are constant there are nowhere.
     pub frames: Vec<Vec<(Reg, Field)>>,
+    /// Which registers are constant when a thread is at an instruction, and where their values begin among those of the thread.
+    pub constants: Vec<(usize, Vec<Reg>)>,
+    /// All constants of each thread.
+    pub thread_constants: Vec<Box<[i64]>>,
+    /// Where the number of the stop is in the area of a thread.
+    pub stop: Field,
     /// What the numbers of stops mean.
     pub stops: Vec<Stop>,
 }
 
 impl Layout {
-    /// A stop with this number, or a higher one, has it elsewhere.
-    pub const LONG: usize = crate::pack::LONG as usize;
+    /// The first word of a state that has not the fixed size.
+    pub const GENERAL: u64 = crate::pack::GENERAL;
 
-    /// The layout of a program's states; none if they have no common size.
+    /// The layout of a program's states; none if they have no fixed size.
     #[must_use]
     pub fn of(program: &Program) -> Option<Self> {
         let packing = &program.packing;
         let fixed = packing.fixed.as_ref()?;
-        let stops = packing.stops().iter().take(Self::LONG);
-        Some(Self {
-            ends: fixed.all_ends().to_vec(),
-            global_parts: packing.globals.len(),
-            slots: fixed.slot_fields(),
-            frames: fixed.frame_fields(),
-            stops: stops.map(|stop| Stop::of(*stop)).collect(),
-        })
+        Some(fixed.for_native_code(packing.stops()))
     }
 
     /// How many words a state has.
@@ -112,7 +113,26 @@ impl Layout {
     /// How many threads there are.
     #[must_use]
     pub fn threads(&self) -> usize {
-        self.ends.len() - self.global_parts
+        self.areas.len()
+    }
+
+    /// Whether a state in these words has the fixed size.
+    #[must_use]
+    #[inline]
+    pub fn fits(&self, words: &[u64]) -> bool {
+        words.len() == self.size() && words[0] != Self::GENERAL
+    }
+
+    /// The number of the stop of a thread, in the words of a state.
+    #[must_use]
+    #[inline]
+    pub fn stop_number(&self, words: &[u64], thread: usize) -> usize {
+        let byte = self.areas[thread];
+        let bits = words[(byte / 8) as usize] >> (byte % 8 * 8);
+        match self.stop.wide {
+            false => usize::from(bits as u8),
+            true => usize::from(bits as u16),
+        }
     }
 }
 
@@ -173,12 +193,12 @@ impl Bytecode {
         })
     }
 
-    /// The number of a stop, if it takes one byte.
+    /// The number of a stop, if threads can be there in a state of the fixed size.
     #[must_use]
-    pub fn number(program: &Program, stop: Stop) -> Option<u8> {
+    pub fn number(&self, program: &Program, stop: Stop) -> Option<u16> {
         let (pc, phase) = stop.parts();
         let number = program.packing.number(pc, phase);
-        ((number as usize) < Layout::LONG).then_some(number as u8)
+        ((number as usize) < self.layout.stops.len()).then_some(number as u16)
     }
 }
 
@@ -235,9 +255,10 @@ pub fn changed_by_write(program: &Program, slot: usize) -> Changed {
 }
 
 impl Machine {
-    /// Writes the changed parts of a state again.
-    pub fn encode_changed(&self, changed: Changed, state: &State, packed: &mut Packed) {
-        crate::pack::encode_changed(&self.program, state, changed, packed);
+    /// Writes the changed parts of a state again, in place of the words of a state that differs in these parts only. Says which
+    /// parts of the words differ.
+    pub fn encode_changed(&self, changed: Changed, state: &State, packed: &mut Packed) -> Changed {
+        crate::pack::encode_changed(&self.program, state, changed, packed)
     }
 
     /// Whether its steps are single accesses, and no discipline is enforced.

@@ -67,7 +67,7 @@ pub(crate) fn function(
         tables: compiling.tables,
         region,
         state: parameters[0],
-        part: parameters[1],
+        area: parameters[1],
         frame: parameters[2],
         registers,
         count,
@@ -137,9 +137,9 @@ struct Emitter<'e> {
     compiling: &'e Compiling<'e>,
     tables: &'e Tables,
     region: &'e Region,
-    /// The words of the state, the part of the thread among them, and the frame that is lent.
+    /// The words of the state, the area of the thread among them, and the frame that is lent.
     state: Value,
-    part: Value,
+    area: Value,
     frame: Value,
     registers: Registers,
     /// How many accesses there are, in atomic code.
@@ -177,14 +177,22 @@ impl Emitter<'_> {
         self.builder.def_var(self.changed, zero);
         let pc = self.region.start.pc as usize;
         let bytecode = self.compiling.bytecode;
-        for (register, constant) in bytecode.constants[pc].iter().enumerate() {
-            if let Some(value) = constant {
-                let value = self.constant(*value);
-                self.set(register as Reg, value);
-            }
+        let (first, registers) = &bytecode.layout.constants[pc];
+        let offset = std::mem::offset_of!(NativeFrame, constants) as i32;
+        let own = (self.builder.ins()).load(I64, trusted(), self.frame, offset);
+        for (index, register) in registers.iter().enumerate() {
+            let everywhere = bytecode.constants[pc].get(*register as usize);
+            let value = match everywhere.copied().flatten() {
+                Some(value) => self.constant(value),
+                None => {
+                    let offset = 8 * (first + index) as i32;
+                    self.builder.ins().load(I64, trusted(), own, offset)
+                }
+            };
+            self.set(*register, value);
         }
         for (register, field) in &bytecode.layout.frames[pc] {
-            let value = self.read(self.part, *field);
+            let value = self.read(self.area, *field);
             self.set(*register, value);
         }
         self.go(Next::Node(self.region.start));

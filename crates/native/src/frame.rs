@@ -69,6 +69,9 @@ const KINDS: [AccessKind; 16] = [
     AccessKind::Plain,
 ];
 
+// SAFETY: the pointer is set before every call of native code, and not used in between.
+unsafe impl Send for NativeFrame {}
+
 /// The most choices of a native step.
 pub(crate) const MOST_PICKS: usize = 8;
 
@@ -94,6 +97,8 @@ pub(crate) struct NativeFrame {
     pub(crate) changed: u64,
     /// Whether it has changed other threads.
     pub(crate) wakes: u64,
+    /// The constants of the thread.
+    pub(crate) constants: *const i64,
     /// The name of the thread.
     pub(crate) me: i64,
     /// The number of the thread.
@@ -117,6 +122,7 @@ impl Default for NativeFrame {
             blocks: 0,
             changed: 0,
             wakes: 0,
+            constants: std::ptr::null(),
             me: 0,
             tid: 0,
             my_codes: [0; 2],

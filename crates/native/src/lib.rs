@@ -7,7 +7,7 @@
 //!
 //! - that fail, since only the interpreter knows what to say about them;
 //! - that execute a block of code for the first time, since only the interpreter keeps track of what was executed;
-//! - of programs that call, spawn, allocate or take read locks: their states have no [`Layout`](raddle_machine::native::Layout);
+//! - of programs that call, spawn, allocate or take read locks: their states have no fixed size;
 //! - that meet a value which has no code in its field.
 //!
 //! # Why it is safe
@@ -17,12 +17,12 @@
 //! 1. **Global fields** of the state, below [`Layout::size`](raddle_machine::native::Layout::size) words. Slots that the code names exist (checked when it is
 //!    compiled); numbers of slots that are computed are compared with how many there are first, and the code gives up if they are
 //!    not below.
-//! 2. **Fields of the part of its thread**: those of the frames of its function. Whoever calls the function checks
-//!    that the state goes on for as long as the longest of them needs. `notify` also reads and writes the first byte of the parts of other threads, which
-//!    no part is without.
-//! 3. **Registers** that are addressed by an index, in memory of the function's own: the index is compared with the number of
+//! 2. **Fields of the area of its thread**: those of the frames of its function. Whoever calls the function checks
+//!    that the state goes on for as long as the longest of them needs. `notify` also reads and writes the numbers of the stops of other threads, which
+//!    no area is without.
+//! 3. **Constants** of the thread, of which the caller lends as many as all frames have together, and **registers** that are addressed by an index, in memory of the function's own: the index is compared with the number of
 //!    registers that are alive.
-//! 4. **Tables** ([`Tables`](tables::Tables)), at the number of a slot that was checked, or at a byte. They live as long as the code.
+//! 4. **Tables** ([`Tables`](tables::Tables)), at the number of a slot that was checked, or at the number of a stop, or at a byte. They live as long as the code.
 //! 5. **The frame** that the caller lends it: the number of accesses and of choices is compared with the room for them before each
 //!    one, but for the only one.
 //!
@@ -65,8 +65,8 @@ pub(crate) mod status {
 /// much larger than the program.
 const MOST_NODES: usize = 100_000;
 
-/// The words of the state, the part of the thread, and the frame that is lent.
-type Function = unsafe extern "C" fn(*mut u64, *mut u64, *mut NativeFrame) -> u64;
+/// The bytes of the state, the area of the thread, and the frame that is lent.
+type Function = unsafe extern "C" fn(*mut u8, *mut u8, *mut NativeFrame) -> u64;
 
 /// What is being compiled.
 struct Compiling<'p> {
@@ -80,7 +80,7 @@ struct Compiling<'p> {
 enum Entry {
     /// It never moves again.
     Stopped,
-    /// The step of a function that needs a part of so many words.
+    /// The step of a function that needs an area of so many bytes.
     Compiled(Function, u32),
     /// What the interpreter says.
     Interpreted,
@@ -137,24 +137,24 @@ enum NativeStatus {
 }
 
 impl Code {
-    /// Executes a step of a thread whose part is in these words of a state, by a function that needs so many words of the part.
+    /// Executes a step of a thread whose area begins at a byte of these words of a state, by a function that needs so many bytes of it.
     #[inline]
     fn step(
         &self,
         function: Function,
         needed: usize,
         words: &mut [u64],
-        part: std::ops::Range<usize>,
+        area: usize,
         frame: &mut NativeFrame,
     ) -> NativeStatus {
         assert!(
-            words.len() >= self.size && part.start + needed <= words.len(),
+            words.len() >= self.size && area + needed <= 8 * words.len(),
             "the state has the size that the code is made for"
         );
-        let words = words.as_mut_ptr();
-        // SAFETY: the function was compiled for this signature, and it stays within the state and the part, whose lengths were
+        let words = words.as_mut_ptr().cast::<u8>();
+        // SAFETY: the function was compiled for this signature, and it stays within the state and the area, whose lengths were
         // checked, and `frame`. See the module.
-        let result = unsafe { function(words, words.add(part.start), frame) };
+        let result = unsafe { function(words, words.add(area), frame) };
         match result as u8 {
             status::MOVED => NativeStatus::Moved,
             status::BLOCKED => NativeStatus::Blocked,
@@ -229,13 +229,14 @@ impl Code {
                     let code = module.get_finalized_function(id);
                     // SAFETY: `emit` gives all functions the signature of `Function`.
                     let function = unsafe { std::mem::transmute::<*const u8, Function>(code) };
-                    Entry::Compiled(function, words_of_part(&bytecode, pc))
+                    Entry::Compiled(function, bytes_of_area(&bytecode, pc))
                 }
                 (None, Stop::Stopped(..)) => Entry::Stopped,
                 (None, _) => Entry::Interpreted,
             })
             .collect();
-        entries.resize(256, Entry::Interpreted);
+        let numbers = if bytecode.layout.stop.wide { 1 << 16 } else { 1 << 8 };
+        entries.resize(numbers, Entry::Interpreted);
         Some(Self {
             entries: entries.into(),
             module: Some(module),
@@ -264,15 +265,16 @@ fn is_place(bytecode: &Bytecode, stop: Stop) -> bool {
     }
 }
 
-/// How many words the part of a thread needs that executes a function, whatever it does.
-fn words_of_part(bytecode: &Bytecode, pc: u32) -> u32 {
+/// How many bytes of its area a thread needs that executes a function, whatever it does.
+fn bytes_of_area(bytecode: &Bytecode, pc: u32) -> u32 {
     let mut functions = bytecode.functions.iter();
     let function = functions.find(|function| function.contains(&pc)).cloned();
     let frames = &bytecode.layout.frames;
     // Where steps do not begin, no step ends.
     let stops = function.unwrap_or(0..0);
     let stops = stops.filter(|pc| bytecode.code[*pc as usize].is_visible());
-    let fields = stops.flat_map(|pc| &frames[pc as usize]);
-    let bytes = fields.map(|(_, field)| field.byte + 1 + u32::from(field.wide));
-    bytes.max().unwrap_or(1).div_ceil(8).max(1)
+    let fields = stops.flat_map(|pc| frames[pc as usize].iter().map(|(_, field)| *field));
+    let ends = fields.chain([bytecode.layout.stop]);
+    let ends = ends.map(|field| field.byte + 1 + u32::from(field.wide));
+    ends.max().unwrap_or(0)
 }

@@ -60,13 +60,15 @@ struct Native {
 /// What is known of a thread.
 #[derive(Clone, Debug)]
 struct Thread {
-    /// Its part of the words.
-    part: std::ops::Range<usize>,
-    /// The same as a bit.
+    /// The first byte of its area.
+    area: usize,
+    /// Its parts.
     bit: Changed,
     /// What it is called.
     word: i64,
     tid: i64,
+    /// The constants of its frames.
+    constants: Box<[i64]>,
     codes: [i64; 2],
 }
 
@@ -86,16 +88,15 @@ pub struct Report {
 impl Native {
     fn new(code: Arc<Code>) -> Self {
         let layout = &code.layout;
-        let thread = |thread| {
+        let thread = |thread: usize| {
             let word = thread_word(thread);
             let code = |wide| code_of(word, wide).map_or(-1, i64::from);
-            let mut bit = Changed::NONE;
-            bit.add(layout.global_parts + thread);
             Thread {
-                part: start_of(layout, thread)..layout.ends[layout.global_parts + thread] as usize,
-                bit,
+                area: layout.areas[thread] as usize,
+                bit: Changed::NONE.with_bits(layout.area_bits[thread]),
                 word,
                 tid: thread as i64,
+                constants: layout.thread_constants[thread].clone(),
                 codes: [code(false), code(true)],
             }
         };
@@ -177,15 +178,14 @@ impl NativeMachine {
     #[inline]
     fn layout_of(&self, state: &PackedState) -> Option<&Layout> {
         let layout = self.layout.as_deref()?;
-        (state.is_packed && state.words.len() == layout.size()).then_some(layout)
+        (state.is_packed && layout.fits(&state.words)).then_some(layout)
     }
 
     /// Where a thread is, if that can be seen in the words of the state.
     #[inline]
     fn stop(&self, state: &PackedState, thread: Position) -> Option<Stop> {
         let layout = self.layout_of(state)?;
-        let start = start_of(layout, thread.index());
-        let number = usize::from(state.words[start] as u8);
+        let number = layout.stop_number(&state.words, thread.index());
         layout.stops.get(number).copied()
     }
 
@@ -202,12 +202,12 @@ impl NativeMachine {
             return false;
         };
         let layout = &native.code.layout;
-        if !state.is_packed || state.words.len() != layout.size() {
+        if !state.is_packed || !layout.fits(&state.words) {
             return false;
         }
+        let number = layout.stop_number(&state.words, thread);
         let thread = &native.threads[thread];
-        let number = state.words[thread.part.start] as u8;
-        let entry = native.code.entries[usize::from(number)];
+        let entry = native.code.entries[number];
         let (function, needed) = match entry {
             Entry::Compiled(function, needed) => (function, needed as usize),
             Entry::Stopped => {
@@ -219,6 +219,7 @@ impl NativeMachine {
         step.after.set_words(&state.words);
         let frame = &mut *native.frame;
         frame.count = 0;
+        frame.constants = thread.constants.as_ptr();
         frame.me = thread.word;
         frame.my_codes = thread.codes;
         frame.tid = thread.tid;
@@ -226,7 +227,7 @@ impl NativeMachine {
         frame.picked = 0;
         frame.wakes = 0;
         let words = &mut step.after.words;
-        let status = (native.code).step(function, needed, words, thread.part.clone(), frame);
+        let status = (native.code).step(function, needed, words, thread.area, frame);
         if status == NativeStatus::GaveUp {
             return false;
         }
@@ -241,7 +242,7 @@ impl NativeMachine {
             let assumption = status == NativeStatus::Cut;
             step.status = Status::Blocked { assumption };
         } else {
-            let seen = &mut native.seen[usize::from(number)];
+            let seen = &mut native.seen[number];
             let blocks = native.frame.blocks;
             if blocks & !*seen != 0 {
                 *seen |= blocks;
@@ -269,10 +270,10 @@ impl NativeMachine {
         changed: Changed,
         state: &PackedState,
         packed: &mut Packed,
-    ) {
+    ) -> Changed {
         let unpacked = state.unpacked(&self.interpreter);
         packed.copy_from(before);
-        self.interpreter.encode_changed(changed, &unpacked, packed);
+        (self.interpreter).encode_changed(changed, &unpacked, packed)
     }
 
     /// Has the interpreter execute a step.
@@ -299,7 +300,7 @@ impl NativeMachine {
         let (Some(layout), Some(_)) = (&self.layout, &self.native) else {
             return;
         };
-        if state.is_packed && state.words.len() == layout.size() {
+        if state.is_packed && layout.fits(&state.words) {
             let before = Parts {
                 words: &state.words,
                 ends: &layout.ends,
@@ -310,15 +311,6 @@ impl NativeMachine {
             drop(after);
             step.after.add_words(self.packed.words());
         }
-    }
-}
-
-/// The word at which the part of a thread begins.
-#[inline]
-fn start_of(layout: &Layout, thread: usize) -> usize {
-    match layout.global_parts + thread {
-        0 => 0,
-        part => layout.ends[part - 1] as usize,
     }
 }
 
@@ -391,15 +383,18 @@ impl System for NativeMachine {
         changed: Changed,
         state: &'p PackedState,
         packed: &'p mut Packed,
-    ) -> Parts<'p> {
+    ) -> (Parts<'p>, Changed) {
         if let Some(layout) = self.layout_of(state) {
-            return Parts {
-                words: &state.words,
-                ends: &layout.ends,
+            let (words, ends) = (&*state.words, &*layout.ends);
+            // One that was not of the fixed size has other parts.
+            let changed = match layout.fits(before.words) {
+                true => changed,
+                false => Changed::ALL,
             };
+            return (Parts { words, ends }, changed);
         }
-        self.encode_unpacked(before, changed, state, packed);
-        packed.parts()
+        let changed = self.encode_unpacked(before, changed, state, packed);
+        (packed.parts(), changed)
     }
 
     fn find_parts(&self, words: &[u64], state: &PackedState, packed: &mut Packed) {

@@ -1,7 +1,7 @@
 //! Tables that native code reads. They stay where they are for as long as the code exists.
 
 use raddle_machine::Program;
-use raddle_machine::native::{Bytecode, Layout, Stop, changed_by_write, codes, word_of};
+use raddle_machine::native::{Bytecode, Stop, changed_by_write, codes, word_of};
 use raddle_machine::op::Op;
 
 /// A range of codes for each kind of word.
@@ -32,6 +32,8 @@ impl Codes {
     }
 }
 
+/// There is no such stop in states of the fixed size.
+pub(crate) const NOWHERE: u16 = u16::MAX;
 /// It waits for nothing.
 pub(crate) const NOTHING: i64 = -1;
 /// Its registers tell what it waits for, if anything.
@@ -48,8 +50,8 @@ pub(crate) struct Tables {
     pub(crate) changes: Box<[u64]>,
     /// By the number of a stop, the slot of the object that a thread there waits for; [`NOTHING`] or [`UNKNOWN`].
     pub(crate) waits: Box<[i64]>,
-    /// By the number of a stop of a waiting thread, that of the stop where it is after it was notified.
-    pub(crate) notified: Box<[u8]>,
+    /// By the number of a stop of a waiting thread, that of the stop where it is after it was notified; [`NOWHERE`].
+    pub(crate) notified: Box<[u16]>,
     /// The words of codes in one byte.
     pub(crate) words: Box<[i64]>,
     pub(crate) narrow: Codes,
@@ -60,15 +62,17 @@ impl Tables {
     pub(crate) fn new(program: &Program, bytecode: &Bytecode) -> Self {
         let stops = &bytecode.layout.stops;
         let notified = |stop: &Stop| match *stop {
-            Stop::Waiting(pc) => Bytecode::number(program, Stop::Notified(pc)),
+            Stop::Waiting(pc) => bytecode.number(program, Stop::Notified(pc)),
             _ => None,
         };
         let mut waits: Vec<i64> = stops.iter().map(|stop| waits(bytecode, *stop)).collect();
-        waits.resize(256, UNKNOWN);
-        let mut all_notified: Vec<u8> = (stops.iter())
-            .map(|stop| notified(stop).unwrap_or(Layout::LONG as u8))
+        let mut all_notified: Vec<u16> = (stops.iter())
+            .map(|stop| notified(stop).unwrap_or(NOWHERE))
             .collect();
-        all_notified.resize(256, Layout::LONG as u8);
+        // Whatever the number is.
+        let numbers = if bytecode.layout.stop.wide { 1 << 16 } else { 1 << 8 };
+        waits.resize(numbers, UNKNOWN);
+        all_notified.resize(numbers, NOWHERE);
         let slots = bytecode.layout.slots.iter();
         Self {
             atomic_slots: (bytecode.atomic_slots.iter().copied().map(u8::from)).collect(),

@@ -68,7 +68,7 @@ fn compare(name: &str, program: &Arc<Program>, compared: &mut Compared) {
                     assert_eq!(renamed, native.canonicalise(&mut found.after), "{name}");
                     interpreter.encode(&expected.after, &mut next_packed);
                     let changed = renamed.after(found.changed);
-                    let parts = native.encode_successor(
+                    let (parts, _) = native.encode_successor(
                         packed.parts(),
                         changed,
                         &found.after,

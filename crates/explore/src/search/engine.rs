@@ -458,7 +458,8 @@ impl<S: System, W: Worklist> Expansion<'_, '_, '_, S, W> {
             return;
         }
         let before = engine.current.parts();
-        let words = system.encode_successor(before, changed, state, &mut engine.packed);
+        let (words, changed) =
+            system.encode_successor(before, changed, state, &mut engine.packed);
         let worker = engine.worker.as_mut().expect("it is not being flushed");
         if engine.visit.is_at_depth(engine.settings.max_depth) {
             // A state that is known is expanded anyway. All of this distance are known, or are

@@ -2,7 +2,8 @@
 //!
 //! A forward data-flow analysis over the code of each function. Compiled code computes references to
 //! globals and constants long before it uses them, so many registers of a thread that stops are
-//! such: they need not be part of a state.
+//! such: they need not be part of a state. [`constants_of_thread`] does the same for one thread of `run`, whose arguments and number are
+//! known: what is computed from these is constant too.
 //!
 //! **Claim.** If a register is [`Known::Constant`] before an instruction, it has that value whenever a
 //! thread is there. *Why:* at the entry of a function nothing is constant; an instruction makes
@@ -11,7 +12,10 @@
 //! break:* an instruction that writes a register which [`written`] does not name. So packing asserts, in
 //! debug builds, that each constant has its value.
 
-use crate::op::{Op, Reg};
+use raddle_lang::ast::UnaryOp;
+use raddle_lang::check::constants::{binary, unary, wrap};
+
+use crate::op::{Fit, Op, Reg};
 use crate::program::Program;
 use crate::word;
 
@@ -84,6 +88,126 @@ pub(crate) fn constants(program: &Program, most: usize) -> Vec<Vec<Known>> {
         }
     }
     known
+}
+
+/// What is known about each register before each instruction when a thread of `run` is there; nothing at instructions that it does not
+/// reach. For programs whose threads do not call.
+pub(crate) fn constants_of_thread(program: &Program, thread: usize) -> Vec<Option<Vec<Known>>> {
+    let start = &program.hir.starts[thread];
+    let entry = program.functions[start.function.0 as usize].entry as usize;
+    let mut known: Vec<Option<Vec<Known>>> = vec![None; program.code.len()];
+    let arguments = start.arguments.iter();
+    let mut first: Vec<Known> = arguments
+        .map(|value| Known::Constant(crate::compile::initial_word(*value)))
+        .collect();
+    first.resize(program.heights[entry] as usize, Known::Anything);
+    known[entry] = Some(first);
+    let mut work = vec![entry];
+    while let Some(pc) = work.pop() {
+        let op = program.code[pc];
+        let Some(mut registers) = known[pc].clone() else {
+            continue;
+        };
+        registers.resize(program.registers.max(1), Known::Anything);
+        let jumps = condition(op, &registers);
+        match evaluate(program, op, thread, &registers) {
+            Evaluated::To(register, value) => registers[register as usize] = Known::Constant(value),
+            Evaluated::Unknown => apply(program, op, &mut registers),
+            Evaluated::Fails => continue,
+        }
+        for (way, next) in successors(program, pc, op).into_iter().enumerate() {
+            // The first way is on, the second a jump.
+            let Some(next) = next.filter(|_| jumps.is_none_or(|jumps| jumps == (way == 1))) else {
+                continue;
+            };
+            let height = program.heights[next] as usize;
+            let changed = match &mut known[next] {
+                slot @ None => {
+                    *slot = Some(registers[..height].to_vec());
+                    true
+                }
+                Some(old) => {
+                    let mut changed = false;
+                    for (old, new) in old.iter_mut().zip(&registers) {
+                        let joined = old.join(*new);
+                        changed |= joined != *old;
+                        *old = joined;
+                    }
+                    changed
+                }
+            };
+            if changed {
+                work.push(next);
+            }
+        }
+    }
+    known
+}
+
+/// Whether a conditional jump is made, if that is known.
+fn condition(op: Op, registers: &[Known]) -> Option<bool> {
+    let (reg, wanted) = match op {
+        Op::JumpIf { reg, .. } => (reg, true),
+        Op::JumpUnless { reg, .. } => (reg, false),
+        _ => return None,
+    };
+    match registers[reg as usize] {
+        Known::Constant(value) => Some((value != 0) == wanted),
+        _ => None,
+    }
+}
+
+/// What an instruction computes from constants.
+enum Evaluated {
+    To(Reg, i64),
+    Unknown,
+    /// The thread fails.
+    Fails,
+}
+
+/// What an instruction computes, if all that it looks at is known: the same as the interpreter would.
+fn evaluate(program: &Program, op: Op, thread: usize, registers: &[Known]) -> Evaluated {
+    let get = |reg: Reg| match registers[reg as usize] {
+        Known::Constant(value) => Some(value),
+        _ => None,
+    };
+    let computed = match op {
+        Op::Tid { to } => return Evaluated::To(to, thread as i64),
+        Op::Unary { op, int, to, a } => get(a).map(|a| match op {
+            UnaryOp::Not => Some((to, i64::from(a == 0))),
+            op => Some((to, unary(op, a, int))),
+        }),
+        Op::Binary { op, int, to, a, b } => (get(a).zip(get(b)))
+            .map(|(a, b)| binary(op, a, b, int).map(|value| (to, value))),
+        Op::BinaryConst { op, int, to, a, b } => {
+            get(a).map(|a| binary(op, a, b.into(), int).map(|value| (to, value)))
+        }
+        Op::Fit { reg, fit } => get(reg).map(|value| match fit {
+            Fit::AsIs => Some((reg, value)),
+            Fit::Wrap(int) => Some((reg, wrap(value, int))),
+            Fit::Range(range) => {
+                let (low, high) = program.ranges[range as usize];
+                (low..=high).contains(&value).then_some((reg, value))
+            }
+        }),
+        Op::Advance { reg, by } => get(reg).map(|value| Some((reg, value + i64::from(by)))),
+        Op::Slide { reg, by } => (get(reg).zip(get(by))).map(|(value, by)| Some((reg, value + by))),
+        Op::Element {
+            reg,
+            index,
+            length,
+            stride,
+        } => get(reg).zip(get(index)).map(|(value, index)| {
+            let in_bounds = (0..i64::from(length)).contains(&index);
+            in_bounds.then_some((reg, value + index * i64::from(stride)))
+        }),
+        _ => None,
+    };
+    match computed {
+        None => Evaluated::Unknown,
+        Some(None) => Evaluated::Fails,
+        Some(Some((to, value))) => Evaluated::To(to, value),
+    }
 }
 
 fn successors(program: &Program, pc: usize, op: Op) -> [Option<usize>; 2] {

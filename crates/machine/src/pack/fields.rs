@@ -5,7 +5,7 @@ use raddle_explore::Packed;
 use super::code::{self, Width};
 
 /// A number that takes five bytes begins with this one.
-pub(crate) const LONG: u32 = 0xFF;
+const LONG: u32 = 0xFF;
 
 /// In place of a value that was written whole, until it is read. It is no word of a state.
 const TO_COME: i64 = i64::MIN;

@@ -1,14 +1,25 @@
-//! The fast way for states of a fixed size: those of programs whose threads neither call nor spawn nor take read
+//! States of a fixed size: those of programs whose threads neither call nor spawn nor take read
 //! locks, and which have no heap, while every value has a code. That is, nearly all states of most programs.
 //!
-//! It writes the same words as the general way, and reads them; where each field is was computed before. A state has this
-//! size only if every part has its least size, because parts are never smaller. Then nothing was written whole, since
-//! that comes on top of the least size. What remains to be seen is whether the number of a stop is a [long one](super::fields::LONG).
+//! Every field has its place, which is computed once; there are no gaps between the fields of different threads, and the
+//! parts of a state are its words (or a few of them, if there are many). A thread has an *area* that is large enough for all
+//! of its stops: the number of the stop, then the registers of its frame there, but for those that are
+//! [constant](super::constants) whenever that thread is there. The rest of the area is zero.
+//!
+//! A state that does not fit is written in the [general form](super), behind the word [`GENERAL`].
+//!
+//! # Why no two states have the same words
+//!
+//! The word [`GENERAL`] comes first in no state of the fixed form: it would be the escape in all fields of its first word, and there is
+//! one, but no field has the escape. So the first word tells the form. Of the general form, the [module](super) says why.
+//! In the fixed form, the place of every field is known, once the numbers of the stops are, whose places are always
+//! known; and a code stands for one word.
 
-use raddle_explore::Packed;
+use raddle_explore::{Changed, Packed, Parts};
+use raddle_lang::hir::Type;
 
 use super::code::{self, Width};
-use super::fields::LONG;
+use super::constants::{Known, constants_of_thread};
 use super::layout::{Packing, Register};
 use crate::native;
 use crate::op::{Pc, Reg};
@@ -16,31 +27,71 @@ use crate::program::Program;
 use crate::state::{Block, Phase, State, header};
 use crate::word::{self, Name};
 
-/// Where a word of the state is in its part.
+/// The first word of a state that is not of the fixed size.
+pub(crate) const GENERAL: u64 = u64::MAX;
+
+/// The parts of a state are as small as possible, but no more than that.
+const MOST_PARTS: usize = 60;
+
+const WORD: u32 = 8;
+
+/// Where a value is. It does not cross the end of a word.
 #[derive(Clone, Copy, Debug)]
 struct Field {
-    /// Which word it is, of those that are packed together.
-    index: u16,
+    byte: u32,
     width: Width,
-    shift: u8,
-    word: u32,
 }
 
 impl Field {
-    /// Its place in bytes, if its part begins with that word.
-    fn in_bytes(&self, start: u32) -> native::Field {
+    fn for_native_code(self) -> native::Field {
         native::Field {
-            byte: (start + self.word) * 8 + u32::from(self.shift) / 8,
+            byte: self.byte,
             wide: self.width == Width::Two,
         }
     }
+
+    #[inline]
+    fn put(self, start: u32, words: &mut [u64], code: u64) {
+        let byte = start + self.byte;
+        words[(byte / WORD) as usize] |= code << (byte % WORD * 8);
+    }
+
+    #[inline]
+    fn take(self, start: u32, words: &[u64]) -> u64 {
+        let byte = start + self.byte;
+        words[(byte / WORD) as usize] >> (byte % WORD * 8) & self.width.escape()
+    }
 }
 
-/// A frame at an instruction.
+/// The bytes of a thread.
+#[derive(Clone, Copy, Debug)]
+struct Area {
+    start: u32,
+    bytes: u32,
+}
+
+impl Area {
+    fn words(self) -> std::ops::Range<usize> {
+        let end = self.start + self.bytes;
+        (self.start / WORD) as usize..end.div_ceil(WORD) as usize
+    }
+}
+
+/// A frame at an instruction: where its registers are in the area of the thread. Those that are constant whenever a certain thread is
+/// there are nowhere.
 #[derive(Clone, Debug, Default)]
 struct Frame {
-    fields: Box<[Field]>,
-    constants: Box<[(u16, i64)]>,
+    fields: Box<[(Reg, Field)]>,
+    constants: Box<[Reg]>,
+    /// Where the values of the constants begin, among the constants of each thread.
+    first: usize,
+}
+
+/// What is in a part.
+#[derive(Clone, Debug, Default)]
+struct Part {
+    slots: Vec<u32>,
+    threads: Vec<u32>,
 }
 
 /// Where everything is in states of a fixed size.
@@ -48,38 +99,54 @@ struct Frame {
 pub(crate) struct Fixed {
     /// The ends of the parts.
     ends: Vec<u32>,
-    /// The fields of each part of globals.
-    globals: Vec<Box<[Field]>>,
-    /// The first slot of each part of globals.
-    first_slots: Vec<usize>,
+    words_per_part: usize,
+    slots: Vec<Field>,
+    areas: Vec<Area>,
+    /// The number of a stop.
+    stop: Field,
     /// By instruction.
     frames: Vec<Frame>,
+    /// The constants of all frames, by thread.
+    constants: Vec<Box<[i64]>>,
+    parts: Vec<Part>,
     /// The threads of an unpacked state, and how many words it has.
     threads: Vec<Block>,
-    words: usize,
+    unpacked: usize,
 }
 
-/// Puts fields behind each other, as [`Writer`](super::fields::Writer) does.
+/// How many bytes of each word are taken.
 #[derive(Default)]
-struct Place {
-    word: u32,
-    used: u32,
-}
+struct Words(Vec<u32>);
 
-impl Place {
-    fn next(&mut self, index: usize, width: Width) -> Field {
-        if self.used + width.bits() > 64 {
-            self.word += 1;
-            self.used = 0;
+impl Words {
+    /// Room for a few bytes in one word, from a word on.
+    fn place(&mut self, from: usize, bytes: u32) -> u32 {
+        let fits = |used: &u32| used + bytes <= WORD;
+        let found = self.0[from..].iter().position(fits);
+        let word = found.map_or(self.0.len(), |found| from + found);
+        if word == self.0.len() {
+            self.0.push(0);
         }
-        let shift = self.used as u8;
-        self.used += width.bits();
-        Field {
-            index: index as u16,
-            width,
-            shift,
-            word: self.word,
+        self.place_in(word, bytes)
+    }
+
+    fn place_in(&mut self, word: usize, bytes: u32) -> u32 {
+        let byte = word as u32 * WORD + self.0[word];
+        self.0[word] += bytes;
+        byte
+    }
+
+    /// Room for an area.
+    fn place_area(&mut self, bytes: u32) -> Area {
+        if bytes <= WORD {
+            let start = self.place(0, bytes);
+            return Area { start, bytes };
         }
+        let start = self.0.len() as u32 * WORD;
+        let last = bytes.div_ceil(WORD) - 1;
+        self.0.resize(self.0.len() + last as usize, WORD);
+        self.0.push(bytes - last * WORD);
+        Area { start, bytes }
     }
 }
 
@@ -94,159 +161,243 @@ impl Fixed {
             || features.spawn
             || features.heap
             || features.read_locks
-            || packing.slots.len() > usize::from(u16::MAX)
+            || program.hir.starts.is_empty()
             || !frames.into_iter().all(all_known)
         {
             return None;
         }
-        let mut ends: Vec<u32> = Vec::new();
-        let mut end = |words: u32| {
-            let before = ends.last().copied().unwrap_or(0);
-            ends.push(before + words);
+        let stop = Field {
+            byte: 0,
+            width: packing.stop_width(program),
         };
-        let mut globals = Vec::new();
-        for part in &packing.globals {
-            let mut place = Place::default();
-            let widths = packing.slots[part.first..part.end].iter().enumerate();
-            let fields: Box<[Field]> = widths
-                .map(|(index, width)| place.next(index, *width))
-                .collect();
-            end(fields.last().map_or(0, |field| field.word + 1));
-            globals.push(fields);
-        }
-        let mut words = program.initial.len();
-        let mut threads = Vec::new();
-        for (position, room) in packing.thread_rooms.iter().enumerate() {
-            end(packing.thread_words[position]);
-            threads.push(Block {
-                start: words as u32,
+        let (frames, constants) = frames_of(program, packing, stop.width);
+        let mut words = Words::default();
+        let areas: Vec<Area> = (program.hir.starts.iter())
+            .map(|start| {
+                let function = &program.functions[start.function.0 as usize];
+                let code = function.entry as usize..function.end as usize;
+                let stops = code.filter(|pc| program.code[*pc].is_visible());
+                let bytes = stops.map(|pc| frames[pc].bytes(stop.width));
+                words.place_area(bytes.max().unwrap_or(stop.width as u32))
+            })
+            .collect();
+        let slots = place_slots(program, packing, &areas, &mut words);
+        let size = words.0.len();
+        let words_per_part = size.div_ceil(MOST_PARTS);
+        let ends = (1..=size.div_ceil(words_per_part))
+            .map(|part| (part * words_per_part).min(size) as u32)
+            .collect();
+        let mut unpacked = program.initial.len();
+        let threads = packing.thread_rooms.iter().enumerate();
+        let threads = threads.map(|(position, room)| {
+            let start = unpacked as u32;
+            unpacked += *room as usize;
+            Block {
+                start,
                 length: 0,
                 room: *room,
                 name: Name::canonical(position),
-            });
-            words += *room as usize;
-        }
-        let frames = packing.frames.iter().map(|frame| {
-            // Behind the number of the stop.
-            let mut place = Place { word: 0, used: 8 };
-            let stored = frame.stored.iter();
-            let constants = frame.registers.iter().enumerate();
-            let constants = constants.filter_map(|(number, register)| match register {
-                Register::Constant(value) => Some((number as u16, *value)),
-                Register::Stored(_) => None,
-            });
-            Frame {
-                fields: stored
-                    .map(|(register, width)| place.next(*register as usize, *width))
-                    .collect(),
-                constants: constants.collect(),
             }
         });
-        Some(Self {
-            frames: frames.collect(),
+        let threads = threads.collect();
+        let mut fixed = Self {
+            parts: Vec::new(),
             ends,
-            globals,
-            first_slots: packing.globals.iter().map(|part| part.first).collect(),
+            words_per_part,
+            slots,
+            areas,
+            stop,
+            frames,
+            constants,
             threads,
-            words,
-        })
+            unpacked,
+        };
+        fixed.parts = fixed.contents();
+        Some(fixed)
     }
 
-    /// The ends of all parts.
-    pub(crate) fn all_ends(&self) -> &[u32] {
-        &self.ends
-    }
-
-    /// Where each global slot is, in the bytes of a state.
-    pub(crate) fn slot_fields(&self) -> Vec<native::Field> {
-        let mut fields = Vec::new();
-        for (part, of_part) in self.globals.iter().enumerate() {
-            let start = if part == 0 { 0 } else { self.ends[part - 1] };
-            fields.extend(of_part.iter().map(|field| field.in_bytes(start)));
+    fn contents(&self) -> Vec<Part> {
+        let mut parts = vec![Part::default(); self.ends.len()];
+        for (slot, field) in self.slots.iter().enumerate() {
+            let part = (field.byte / WORD) as usize / self.words_per_part;
+            parts[part].slots.push(slot as u32);
         }
-        fields
+        for (thread, area) in self.areas.iter().enumerate() {
+            let mut known = None;
+            for word in area.words() {
+                let part = word / self.words_per_part;
+                if known != Some(part) {
+                    parts[part].threads.push(thread as u32);
+                }
+                known = Some(part);
+            }
+        }
+        parts
     }
 
-    /// Where each register is in the bytes of its thread, by instruction.
-    pub(crate) fn frame_fields(&self) -> Vec<Vec<(Reg, native::Field)>> {
+    /// The bits of the part of a slot.
+    pub(super) fn parts_of_slot(&self, slot: usize) -> u64 {
+        let word = (self.slots[slot].byte / WORD) as usize;
+        1 << (word / self.words_per_part)
+    }
+
+    /// The bits of the parts of a thread.
+    pub(super) fn parts_of_thread(&self, thread: usize) -> u64 {
+        let words = self.areas[thread].words();
+        words.fold(0, |bits, word| bits | 1 << (word / self.words_per_part))
+    }
+
+    /// The places of everything, for native code.
+    pub(crate) fn for_native_code(&self, stops: &[(Pc, Phase)]) -> native::Layout {
         let of_frame = |frame: &Frame| {
             let fields = frame.fields.iter();
-            fields.map(|field| (field.index, field.in_bytes(0))).collect()
+            let fields = fields.map(|(reg, field)| (*reg, field.for_native_code()));
+            fields.collect()
         };
-        self.frames.iter().map(of_frame).collect()
+        native::Layout {
+            ends: self.ends.clone(),
+            areas: self.areas.iter().map(|area| area.start).collect(),
+            area_bits: (0..self.areas.len())
+                .map(|thread| self.parts_of_thread(thread))
+                .collect(),
+            slots: (self.slots.iter())
+                .map(|field| field.for_native_code())
+                .collect(),
+            frames: self.frames.iter().map(of_frame).collect(),
+            constants: (self.frames.iter())
+                .map(|frame| (frame.first, frame.constants.to_vec()))
+                .collect(),
+            thread_constants: self.constants.clone(),
+            stop: self.stop.for_native_code(),
+            stops: stops
+                .iter()
+                .take(self.most_stops())
+                .map(|stop| native::Stop::of(*stop))
+                .collect(),
+        }
+    }
+
+    /// Stops with this number or a higher one do not fit.
+    fn most_stops(&self) -> usize {
+        self.stop.width.escape() as usize
     }
 
     fn size(&self) -> usize {
-        self.ends.last().copied().unwrap_or(0) as usize
+        self.ends.last().map_or(0, |end| *end as usize)
     }
 
-    /// The ends of the parts of a state in these words, if it is one of that size.
-    pub(super) fn ends(&self, words: &[u64]) -> Option<&[u32]> {
-        (words.len() == self.size()).then_some(&self.ends)
+    /// The parts of a state in these words, if it is one of that size.
+    #[inline]
+    pub(super) fn parts<'w>(&'w self, words: &'w [u64]) -> Option<Parts<'w>> {
+        let ends = &*self.ends;
+        (words.len() == self.size() && words[0] != GENERAL).then_some(Parts { words, ends })
     }
 
-    /// Writes a part into its place; `packed` is a state of the fixed size. Says whether it could: otherwise the part is
-    /// in disorder.
+    /// Writes a state. Says whether it could: otherwise the words are in disorder.
+    pub(super) fn encode(&self, program: &Program, state: &State, packed: &mut Packed) -> bool {
+        packed.clear();
+        let mut word = 0;
+        for end in &self.ends {
+            for _ in word..*end {
+                packed.push(0);
+            }
+            packed.end_part();
+            word = *end;
+        }
+        let words = packed.words_mut();
+        let mut slots = 0..self.slots.len();
+        let mut threads = 0..self.areas.len();
+        slots.all(|slot| self.write_slot(state, slot, words))
+            && threads.all(|thread| self.write_thread(program, state, thread, words))
+    }
+
+    /// Writes parts into their places; `packed` is a state of the fixed size. Says whether it could: otherwise the words are in
+    /// disorder.
     #[inline]
     pub(super) fn write(
         &self,
         program: &Program,
         state: &State,
-        part: usize,
+        changed: Changed,
         packed: &mut Packed,
     ) -> bool {
-        let start = if part == 0 { 0 } else { self.ends[part - 1] };
-        let words = &mut packed.words_mut()[start as usize..self.ends[part] as usize];
-        words.fill(0);
-        if let Some(fields) = self.globals.get(part) {
-            let first = self.first_slots[part];
-            return put(fields, &state.words[first..], words);
+        let words = packed.words_mut();
+        for part in changed.iter() {
+            let start = part * self.words_per_part;
+            words[start..self.ends[part] as usize].fill(0);
         }
-        let thread = state.thread(part - self.globals.len());
-        let (pc, phase) = (thread[header::PC] as Pc, Phase::of(thread[header::PHASE]));
-        let number = program.packing.number(pc, phase);
-        words[0] = number.into();
-        let frame = &self.frames[pc as usize];
-        debug_assert!(
-            !super::has_frames(phase) || {
-                let mut constants = frame.constants.iter();
-                constants
-                    .all(|(register, value)| thread[header::LENGTH + *register as usize] == *value)
-            },
-            "constants have their values"
-        );
-        number < LONG
-            && (!super::has_frames(phase) || put(&frame.fields, &thread[header::LENGTH..], words))
+        let mut parts = changed.iter();
+        parts.all(|part| {
+            let part = &self.parts[part];
+            let mut slots = part.slots.iter();
+            let mut threads = part.threads.iter();
+            slots.all(|slot| self.write_slot(state, *slot as usize, words))
+                // A thread in several parts is written in each of them, which changes nothing.
+                && threads.all(|thread| self.write_thread(program, state, *thread as usize, words))
+        })
     }
 
-    /// Restores a state from its words, if it is one of the fixed size.
+    #[inline]
+    fn write_slot(&self, state: &State, slot: usize, words: &mut [u64]) -> bool {
+        let field = self.slots[slot];
+        let code = code::code(state.words[slot], field.width);
+        field.put(0, words, code);
+        code != field.width.escape()
+    }
+
+    #[inline]
+    fn write_thread(
+        &self,
+        program: &Program,
+        state: &State,
+        thread: usize,
+        words: &mut [u64],
+    ) -> bool {
+        let Area { start, bytes } = self.areas[thread];
+        let values = &self.constants[thread];
+        let thread = state.thread(thread);
+        let (pc, phase) = (thread[header::PC] as Pc, Phase::of(thread[header::PHASE]));
+        let number = program.packing.number(pc, phase);
+        if number as usize >= self.most_stops() {
+            return false;
+        }
+        self.stop.put(start, words, number.into());
+        if !super::has_frames(phase) {
+            return true;
+        }
+        let frame = &self.frames[pc as usize];
+        let registers = &thread[header::LENGTH..];
+        debug_assert!(
+            (frame.constants.iter().zip(&values[frame.first..]))
+                .all(|(register, value)| registers[*register as usize] == *value),
+            "constants have their values"
+        );
+        // A thread that has failed at the start may be where its area is not meant for.
+        frame.bytes(self.stop.width) <= bytes
+            && frame.fields.iter().all(|(register, field)| {
+                let code = code::code(registers[*register as usize], field.width);
+                field.put(start, words, code);
+                code != field.width.escape()
+            })
+    }
+
+    /// Restores a state of the fixed size from its words.
     pub(super) fn read(
         &self,
         packing: &Packing,
         program: &Program,
         words: &[u64],
         state: &mut State,
-    ) -> bool {
-        if words.len() != self.size() {
-            return false;
-        }
+    ) {
         state.objects.clear();
         state.threads.clone_from(&self.threads);
-        state.words.resize(self.words, 0);
-        let mut start = 0;
-        for (part, fields) in self.globals.iter().enumerate() {
-            let first = self.first_slots[part];
-            take(fields, &words[start..], &mut state.words[first..]);
-            start = self.ends[part] as usize;
+        state.words.resize(self.unpacked, 0);
+        for (word, field) in state.words.iter_mut().zip(&self.slots) {
+            *word = code::word(field.take(0, words), field.width);
         }
-        for position in 0..self.threads.len() {
-            let part = &words[start..];
-            start = self.ends[self.globals.len() + position] as usize;
-            let number = part[0] as u8;
-            if u32::from(number) == LONG {
-                return false;
-            }
-            let (pc, phase) = packing.stop(number.into());
+        for (position, area) in self.areas.iter().enumerate() {
+            let number = self.stop.take(area.start, words);
+            let (pc, phase) = packing.stop(number as u32);
             let block = &mut state.threads[position];
             let mut length = header::LENGTH;
             let thread = &mut state.words[block.start as usize..][..block.room as usize];
@@ -254,38 +405,134 @@ impl Fixed {
             head.copy_from_slice(&[pc.into(), phase as i64, word::NULL, 0, position as i64, 0]);
             if super::has_frames(phase) {
                 let frame = &self.frames[pc as usize];
-                for (register, value) in &frame.constants {
+                let values = &self.constants[position][frame.first..];
+                for (register, value) in frame.constants.iter().zip(values) {
                     registers[*register as usize] = *value;
                 }
-                take(&frame.fields, part, registers);
+                for (register, field) in &frame.fields {
+                    let code = field.take(area.start, words);
+                    registers[*register as usize] = code::word(code, field.width);
+                }
                 length += program.heights[pc as usize] as usize;
             }
             block.length = length as u32;
         }
-        true
     }
 }
 
-#[inline]
-fn put(fields: &[Field], values: &[i64], words: &mut [u64]) -> bool {
-    for field in fields {
-        let code = code::code(values[field.index as usize], field.width);
-        if code == field.width.escape() {
-            return false;
-        }
-        // Where threads rarely stop, a frame may need more words.
-        let Some(word) = words.get_mut(field.word as usize) else {
-            return false;
+/// The frames at all instructions, and the constants of each thread.
+fn frames_of(program: &Program, packing: &Packing, stop: Width) -> (Vec<Frame>, Vec<Box<[i64]>>) {
+    let threads = 0..program.hir.starts.len();
+    let known: Vec<_> = threads
+        .map(|thread| constants_of_thread(program, thread))
+        .collect();
+    let mut constants = vec![Vec::new(); known.len()];
+    let mut frames = Vec::new();
+    for (pc, frame) in packing.frames.iter().enumerate() {
+        let here = |thread: usize, register: usize| match &known[thread][pc] {
+            None => Some(None),
+            Some(registers) => match registers[register] {
+                Known::Constant(value) => Some(Some(value)),
+                _ => None,
+            },
         };
-        *word |= code << field.shift;
+        // Each thread that comes here has its own value, but always the same.
+        let is_constant =
+            |register: usize| (0..known.len()).all(|thread| here(thread, register).is_some());
+        let first = constants[0].len();
+        let mut fixed = Vec::new();
+        let mut stored = Vec::new();
+        for (register, kind) in frame.registers.iter().enumerate() {
+            match *kind {
+                Register::Stored(width) if !is_constant(register) => {
+                    stored.push((register as Reg, width));
+                    continue;
+                }
+                _ => fixed.push(register as Reg),
+            }
+            for (thread, constants) in constants.iter_mut().enumerate() {
+                let everywhere = match *kind {
+                    Register::Constant(value) => Some(value),
+                    Register::Stored(_) => None,
+                };
+                let own = here(thread, register).flatten();
+                constants.push(everywhere.or(own).unwrap_or(0));
+            }
+        }
+        frames.push(Frame::new(&stored, fixed, first, stop));
     }
-    true
+    (frames, constants.into_iter().map(Into::into).collect())
 }
 
-#[inline]
-fn take(fields: &[Field], words: &[u64], values: &mut [i64]) {
-    for field in fields {
-        let code = words[field.word as usize] >> field.shift & field.width.escape();
-        values[field.index as usize] = code::word(code, field.width);
+impl Frame {
+    fn new(stored: &[(Reg, Width)], constants: Vec<Reg>, first: usize, stop: Width) -> Self {
+        // Behind the number of the stop.
+        let mut end = stop as u32;
+        let fields = stored.iter().map(|(register, width)| {
+            let bytes = *width as u32;
+            if end / WORD != (end + bytes - 1) / WORD {
+                end = end.next_multiple_of(WORD);
+            }
+            let field = Field {
+                byte: end,
+                width: *width,
+            };
+            end += bytes;
+            (*register, field)
+        });
+        Self {
+            fields: fields.collect(),
+            constants: constants.into(),
+            first,
+        }
     }
+
+    fn bytes(&self, stop: Width) -> u32 {
+        let last = self.fields.last();
+        last.map_or(stop as u32, |(_, field)| field.byte + field.width as u32)
+    }
+}
+
+/// Places for all global slots. What belongs to a thread (one element of an array that has as many as there are threads) goes
+/// beside it, if there is room: it changes together with it.
+fn place_slots(
+    program: &Program,
+    packing: &Packing,
+    areas: &[Area],
+    words: &mut Words,
+) -> Vec<Field> {
+    let mut fields: Vec<Option<Field>> = vec![None; packing.slots.len()];
+    for global in &program.hir.globals {
+        let Type::Array(element, length) = &global.ty else {
+            continue;
+        };
+        let slots = program.hir.slots(element) as usize;
+        if *length as usize != areas.len() || slots == 0 {
+            continue;
+        }
+        for (thread, area) in areas.iter().enumerate() {
+            let first = global.slot as usize + thread * slots;
+            let widths = &packing.slots[first..first + slots];
+            let bytes: u32 = widths.iter().map(|width| *width as u32).sum();
+            let word = area.words().end - 1;
+            if words.0[word] + bytes <= WORD {
+                for (slot, width) in (first..).zip(widths) {
+                    let byte = words.place_in(word, *width as u32);
+                    fields[slot] = Some(Field {
+                        byte,
+                        width: *width,
+                    });
+                }
+            }
+        }
+    }
+    let from = words.0.len();
+    let all = fields.into_iter().zip(&packing.slots);
+    all.map(|(field, width)| {
+        field.unwrap_or_else(|| Field {
+            byte: words.place(from, *width as u32),
+            width: *width,
+        })
+    })
+    .collect()
 }

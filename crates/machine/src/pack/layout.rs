@@ -78,8 +78,8 @@ impl Packing {
         let globals = global_parts(&slots);
         let (numbers, stops) = number_stops(&program.code);
         let mut packing = Self {
-            touched: touched(program, &globals),
-            ghosts: parts_of(&globals, program.hir.initial.len()..slots.len()),
+            touched: Vec::new(),
+            ghosts: 0,
             slots,
             globals,
             frames: frames(program, &widths),
@@ -92,6 +92,8 @@ impl Packing {
         };
         packing.size_threads(program);
         packing.fixed = Fixed::new(program, &packing);
+        packing.touched = touched(program, &packing);
+        packing.ghosts = packing.parts_of(program.hir.initial.len()..packing.slots.len());
         packing
     }
 
@@ -132,7 +134,19 @@ impl Packing {
         &self.stops
     }
 
-    /// The parts that a write to a global slot can change, but for that of the thread.
+    /// How wide the number of a stop is in states of a fixed size: wide enough for all stops at which threads are for long.
+    pub(super) fn stop_width(&self, program: &Program) -> Width {
+        let common = self.stops.iter().filter(|(pc, phase)| {
+            let op = &program.code[*pc as usize];
+            is_common(op, *pc, *phase) && program.function_at(*pc).is_some()
+        });
+        match common.count() < Width::One.escape() as usize {
+            true => Width::One,
+            false => Width::Two,
+        }
+    }
+
+    /// The parts that a write to a global slot can change.
     pub(crate) fn changed_by_write(&self, slot: usize) -> Changed {
         match self.touched.get(slot) {
             Some(parts) => Changed::NONE.with_bits(*parts),
@@ -140,10 +154,24 @@ impl Packing {
         }
     }
 
-    /// The part of a thread.
+    /// The parts of those slots, as bits.
+    fn parts_of(&self, slots: std::ops::Range<usize>) -> u64 {
+        if let Some(fixed) = &self.fixed {
+            return slots.fold(0, |bits, slot| bits | fixed.parts_of_slot(slot));
+        }
+        let overlap = |part: &GlobalPart| part.first < slots.end && slots.start < part.end;
+        let parts = self.globals.iter().enumerate();
+        let overlapping = parts.filter(|(_, part)| overlap(part));
+        overlapping.fold(0, |bits, (number, _)| bits | 1 << number.min(63))
+    }
+
+    /// The parts of a thread, as bits.
     #[inline]
-    pub(super) fn part_of_thread(&self, thread: usize) -> usize {
-        self.globals.len() + thread
+    fn parts_of_thread(&self, thread: usize) -> u64 {
+        match &self.fixed {
+            Some(fixed) => fixed.parts_of_thread(thread),
+            None => 1 << (self.globals.len() + thread).min(63),
+        }
     }
 
     /// The parts that a step of a thread with that footprint can have changed, in a program without
@@ -152,15 +180,17 @@ impl Packing {
     /// Threads change shared memory by accesses that write, each at the first slot of what it changes; they
     /// change other threads by waking them up only. Rules claim ghost words.
     pub(crate) fn changed(&self, thread: usize, threads: usize, footprint: &Footprint) -> Changed {
-        let mut changed = Changed::NONE.with_bits(self.ghosts);
-        changed.add(self.part_of_thread(thread));
+        let changed = Changed::NONE.with_bits(self.ghosts);
+        let mut changed = changed.with_bits(self.parts_of_thread(thread));
         for access in footprint.iter().filter(|access| access.writes) {
             match self.touched.get(access.location.0 as usize) {
                 Some(parts) => changed = changed.with_bits(*parts),
                 None => return Changed::ALL,
             }
             if wakes(access) {
-                (0..threads).for_each(|thread| changed.add(self.part_of_thread(thread)));
+                for thread in 0..threads {
+                    changed = changed.with_bits(self.parts_of_thread(thread));
+                }
             }
         }
         changed
@@ -175,6 +205,8 @@ fn wakes(access: &Access) -> bool {
 struct Widths {
     integer: Width,
     reference: Width,
+    /// Names of threads in locks.
+    owner: Width,
     anything: Width,
 }
 
@@ -192,9 +224,14 @@ impl Widths {
         } else {
             Width::One
         };
+        let owner = match program.hir.starts.len() > 16 || program.features.spawn {
+            true => Width::Two,
+            false => Width::One,
+        };
         Self {
             integer,
             reference,
+            owner,
             anything: integer.max(reference),
         }
     }
@@ -205,6 +242,7 @@ impl Widths {
             Type::Int(_) => Width::Two,
             Type::Range(low, high) => fitting([*low, *high].into_iter()),
             Type::Pointer(_) | Type::Null => self.reference,
+            Type::Mutex { .. } | Type::RwLock => self.owner,
             _ => Width::One,
         }
     }
@@ -288,20 +326,13 @@ fn global_parts(slots: &[Width]) -> Vec<GlobalPart> {
     parts
 }
 
-/// The parts of those slots, as bits.
-fn parts_of(parts: &[GlobalPart], slots: std::ops::Range<usize>) -> u64 {
-    let overlap = |part: &GlobalPart| part.first < slots.end && slots.start < part.end;
-    let overlapping = parts.iter().enumerate().filter(|(_, part)| overlap(part));
-    overlapping.fold(0, |bits, (number, _)| bits | 1 << number.min(63))
-}
-
-fn touched(program: &Program, parts: &[GlobalPart]) -> Vec<u64> {
+fn touched(program: &Program, packing: &Packing) -> Vec<u64> {
     let mut touched: Vec<u64> = (0..program.initial.len())
-        .map(|slot| parts_of(parts, slot..slot + 1))
+        .map(|slot| packing.parts_of(slot..slot + 1))
         .collect();
     for global in &program.hir.globals {
         whole_objects(program, &global.ty, global.slot as usize, &mut |slots| {
-            touched[slots.start] = parts_of(parts, slots.clone());
+            touched[slots.start] = packing.parts_of(slots.clone());
         });
     }
     touched
@@ -358,6 +389,16 @@ fn frames(program: &Program, widths: &Widths) -> Vec<Frame> {
     frames.collect()
 }
 
+/// Whether threads are there for long: before visible instructions, waiting to be resumed, at the end.
+fn is_common(op: &Op, pc: Pc, phase: Phase) -> bool {
+    match phase {
+        Phase::Running => op.is_visible(),
+        Phase::Waiting | Phase::Notified => matches!(op, Op::Resume { .. }),
+        Phase::Ended => pc == 0,
+        Phase::Failed | Phase::FailedAtStart => false,
+    }
+}
+
 /// Where threads mostly are has the low numbers: before visible instructions, waiting to be resumed, at the end.
 fn number_stops(code: &[Op]) -> (Vec<u32>, Vec<(Pc, Phase)>) {
     let phases = [
@@ -368,12 +409,7 @@ fn number_stops(code: &[Op]) -> (Vec<u32>, Vec<(Pc, Phase)>) {
         Phase::Failed,
         Phase::FailedAtStart,
     ];
-    let rank = |pc: Pc, phase: Phase| match phase {
-        Phase::Running if code[pc as usize].is_visible() => 0,
-        Phase::Waiting | Phase::Notified if matches!(code[pc as usize], Op::Resume { .. }) => 1,
-        Phase::Ended if pc == 0 => 1,
-        _ => 2,
-    };
+    let rank = |pc: Pc, phase: Phase| u8::from(!is_common(&code[pc as usize], pc, phase));
     let all = (0..code.len() as Pc).flat_map(|pc| phases.map(|phase| (pc, phase)));
     let mut stops: Vec<(Pc, Phase)> = all.collect();
     stops.sort_by_key(|(pc, phase)| rank(*pc, *phase));

@@ -1,5 +1,8 @@
 //! States packed into words, in parts, for the store.
 //!
+//! Nearly all states of most programs have a [fixed size](fixed), and their parts are words. What follows is about the others,
+//! the *general form*.
+//!
 //! The parts are groups of globals, then each thread, then each heap object. A part is a sequence of
 //! *fields*, in an order that the fields before tell:
 //!
@@ -33,10 +36,10 @@ mod fields;
 mod fixed;
 mod layout;
 
-use raddle_explore::{Changed, Packed, Parts};
+use raddle_explore::{Changed, Packed};
 
 use self::code::Width;
-pub(crate) use self::fields::LONG;
+pub(crate) use self::fixed::GENERAL;
 use self::fields::{Count, Escaped, Fields, InPlace, Reader, Sink, Writer};
 pub(crate) use self::layout::Packing;
 use self::layout::Register;
@@ -47,7 +50,14 @@ use crate::word::{self, Name};
 
 /// Writes a canonical state.
 pub(crate) fn encode(program: &Program, state: &State, packed: &mut Packed) {
+    let fixed = program.packing.fixed.as_ref();
+    if fixed.is_some_and(|fixed| fixed.encode(program, state, packed)) {
+        return;
+    }
     packed.clear();
+    if fixed.is_some() {
+        packed.push(GENERAL);
+    }
     let parts = program.packing.globals.len() + state.threads.len() + state.objects.len();
     for part in 0..parts {
         write_part(program, state, part, packed);
@@ -55,26 +65,33 @@ pub(crate) fn encode(program: &Program, state: &State, packed: &mut Packed) {
     }
 }
 
-/// Writes those parts of a canonical state again that have changed.
+/// Writes those parts of a canonical state again that have changed, in place of the words of a state that differs in these parts only. Says
+/// which parts of the words differ, at most.
 pub(crate) fn encode_changed(
     program: &Program,
     state: &State,
     changed: Changed,
     packed: &mut Packed,
-) {
+) -> Changed {
+    let mut changed = changed;
     let fits = match &program.packing.fixed {
         _ if changed.is_all() => false,
-        Some(fixed) if fixed.ends(packed.words()).is_some() => {
-            let mut parts = changed.iter();
-            parts.all(|part| fixed.write(program, state, part, packed))
+        Some(fixed) => {
+            let is_fixed = fixed.parts(packed.words()).is_some();
+            is_fixed && fixed.write(program, state, changed, packed)
         }
-        _ => write_changed(program, state, changed, packed),
+        None => write_changed(program, state, changed, packed),
     };
     if !fits {
         encode(program, state, packed);
+        // Both forms have parts of their own.
+        if program.packing.fixed.is_some() {
+            changed = Changed::ALL;
+        }
     }
     #[cfg(debug_assertions)]
     check(program, state, packed);
+    changed
 }
 
 /// Writes the changed parts in place; says whether all of them fit.
@@ -91,8 +108,8 @@ fn write_changed(program: &Program, state: &State, changed: Changed, packed: &mu
 /// Tells the parts of a state whose words are known.
 pub(crate) fn find_parts(program: &Program, words: &[u64], state: &State, packed: &mut Packed) {
     let fixed = program.packing.fixed.as_ref();
-    match fixed.and_then(|fixed| fixed.ends(words)) {
-        Some(ends) => packed.copy_from(Parts { words, ends }),
+    match fixed.and_then(|fixed| fixed.parts(words)) {
+        Some(parts) => packed.copy_from(parts),
         None => encode(program, state, packed),
     }
 }
@@ -260,10 +277,13 @@ fn thread_words(program: &Program, packing: &Packing, pc: Pc) -> u32 {
 /// Restores a state from its words.
 pub(crate) fn decode(program: &Program, words: &[u64], state: &mut State) {
     let (packing, features) = (&program.packing, &program.features);
-    if let Some(fixed) = &packing.fixed
-        && fixed.read(packing, program, words, state)
-    {
-        return;
+    let mut words = words;
+    if let Some(fixed) = &packing.fixed {
+        if fixed.parts(words).is_some() {
+            fixed.read(packing, program, words, state);
+            return;
+        }
+        words = &words[1..];
     }
     let mut reader = Reader::new(words);
     state.words.clear();

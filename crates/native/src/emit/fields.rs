@@ -8,9 +8,10 @@ use std::collections::BTreeSet;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{InstBuilder, Value};
-use raddle_machine::native::{Bytecode, Field, Stop, code_of};
+use raddle_machine::native::{Field, Stop, code_of};
 
 use super::{Emitter, Exit, trusted};
+use crate::Compiling;
 
 impl Emitter<'_> {
     /// The code at a field behind an address.
@@ -121,10 +122,16 @@ impl Emitter<'_> {
         code
     }
 
+    fn number(&self, stop: Stop) -> Option<u16> {
+        let Compiling {
+            program, bytecode, ..
+        } = self.compiling;
+        bytecode.number(program, stop)
+    }
+
     /// The thread stops before an instruction: writes its registers and where it is. Says whether that can be written.
     pub(super) fn suspend(&mut self, stop: Stop) -> bool {
-        let program = self.compiling.program;
-        let Some(number) = Bytecode::number(program, stop) else {
+        let Some(number) = self.number(stop) else {
             return false;
         };
         let frames = &self.compiling.bytecode.layout.frames;
@@ -138,7 +145,7 @@ impl Emitter<'_> {
                 continue;
             }
             let value = self.current(*register);
-            self.write(self.part, *field, value);
+            self.write(self.area, *field, value);
         }
         let bytes = |fields: &[(u16, Field)]| -> BTreeSet<u32> {
             let bytes = fields.iter();
@@ -152,10 +159,9 @@ impl Emitter<'_> {
         true
     }
 
-    /// The thread has ended: of its part, only that is left.
+    /// The thread has ended: of its area, only that is left.
     pub(super) fn end_thread(&mut self) -> bool {
-        let program = self.compiling.program;
-        let Some(number) = Bytecode::number(program, Stop::Stopped(0, false)) else {
+        let Some(number) = self.number(Stop::Stopped(0, false)) else {
             return false;
         };
         let frames = &self.compiling.bytecode.layout.frames;
@@ -170,16 +176,16 @@ impl Emitter<'_> {
 
     fn clear(&mut self, bytes: &[u32]) {
         let zero = self.constant(0);
-        let part = self.part;
+        let area = self.area;
         for byte in bytes {
-            (self.builder.ins()).istore8(trusted(), zero, part, *byte as i32);
+            (self.builder.ins()).istore8(trusted(), zero, area, *byte as i32);
         }
     }
 
-    fn stop_at(&mut self, number: u8) {
+    fn stop_at(&mut self, number: u16) {
         let number = self.constant(number.into());
-        let part = self.part;
-        self.builder.ins().istore8(trusted(), number, part, 0);
+        let stop = self.compiling.bytecode.layout.stop;
+        self.write_code(self.area, stop, number);
     }
 
     /// A field of the table of global slots: its byte (from bit 1) and whether it is wide (bit 0).

@@ -3,6 +3,7 @@
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{InstBuilder, Value};
+use raddle_machine::native::Field;
 use raddle_machine::op::{ChannelShape, LockKind, Op, Reg};
 
 use super::shared::{Cell, Writes};
@@ -292,11 +293,11 @@ impl Emitter<'_> {
             let mine = self.compare(IntCC::Equal, owner, me);
             self.unless(mine, Exit::GiveUp);
         }
-        let threads = self.thread_starts();
+        let threads = self.stops();
         let mut waits = Vec::new();
         let mut count = self.constant(0);
-        for start in &threads {
-            let waiting = self.waits_for(*start, cell);
+        for stop in &threads {
+            let waiting = self.waits_for(*stop, cell);
             count = self.builder.ins().iadd(count, waiting);
             waits.push(waiting);
         }
@@ -309,7 +310,7 @@ impl Emitter<'_> {
                 false => emitter.pick(count),
             };
             emitter.wakes();
-            for (start, waiting) in threads.iter().zip(waits) {
+            for (stop, waiting) in threads.iter().zip(waits) {
                 let is_next = match all {
                     true => waiting,
                     false => {
@@ -319,7 +320,7 @@ impl Emitter<'_> {
                         is_next
                     }
                 };
-                emitter.when(is_next, |emitter| emitter.wake(*start));
+                emitter.when(is_next, |emitter| emitter.wake(*stop));
             }
         });
     }
@@ -332,18 +333,19 @@ impl Emitter<'_> {
         self.builder.ins().store(trusted(), one, frame, offset);
     }
 
-    /// Where the part of each thread begins, in bytes.
-    fn thread_starts(&self) -> Vec<i32> {
+    /// The number of the stop of each thread.
+    fn stops(&self) -> Vec<Field> {
         let layout = &self.compiling.bytecode.layout;
-        let ends = layout.ends[layout.global_parts - 1..].iter();
-        let starts = ends.take(layout.threads());
-        starts.map(|start| *start as i32 * 8).collect()
+        let stops = layout.areas.iter().map(|area| Field {
+            byte: area + layout.stop.byte,
+            wide: layout.stop.wide,
+        });
+        stops.collect()
     }
 
-    /// Whether the thread whose part begins there is among the waiters of an object.
-    fn waits_for(&mut self, start: i32, cell: Cell) -> Value {
-        let state = self.state;
-        let number = (self.builder.ins()).uload8(I64, trusted(), state, start);
+    /// Whether the thread whose number is there is among the waiters of an object.
+    fn waits_for(&mut self, stop: Field, cell: Cell) -> Value {
+        let number = self.read_code(self.state, stop);
         let table = self.constant(self.tables.waits.as_ptr() as i64);
         let bytes = self.builder.ins().ishl_imm_s(number, 3);
         let entry = self.builder.ins().iadd(table, bytes);
@@ -356,15 +358,15 @@ impl Emitter<'_> {
     }
 
     /// Takes the thread out of the waiters.
-    fn wake(&mut self, start: i32) {
-        let state = self.state;
-        let number = (self.builder.ins()).uload8(I64, trusted(), state, start);
+    fn wake(&mut self, stop: Field) {
+        let number = self.read_code(self.state, stop);
         let table = self.constant(self.tables.notified.as_ptr() as i64);
-        let entry = self.builder.ins().iadd(table, number);
-        let notified = (self.builder.ins()).uload8(I64, trusted(), entry, 0);
-        let long = self.constant(raddle_machine::native::Layout::LONG as i64);
-        let fits = self.compare(IntCC::NotEqual, notified, long);
+        let bytes = self.builder.ins().ishl_imm_s(number, 1);
+        let entry = self.builder.ins().iadd(table, bytes);
+        let notified = (self.builder.ins()).uload16(I64, trusted(), entry, 0);
+        let nowhere = self.constant(crate::tables::NOWHERE.into());
+        let fits = self.compare(IntCC::NotEqual, notified, nowhere);
         self.unless(fits, Exit::GiveUp);
-        (self.builder.ins()).istore8(trusted(), notified, state, start);
+        self.write_code(self.state, stop, notified);
     }
 }
