@@ -54,7 +54,7 @@ pub mod tree;
 pub use flat::Flat;
 pub use hash::hash_words;
 pub use parts::{Changed, Packed, Parts};
-pub use tree::Tree;
+pub use tree::{Form, Sample, Tree};
 
 use std::fmt;
 

@@ -219,6 +219,10 @@ fn two_workers_insert_the_same_and_different_states() {
     let tree = || Tree::<Checked>::with_tables(usize::MAX, tiny);
     assert!(inserts(tree, &[], &[&[1], &[1]]) > 1);
     assert!(inserts(tree, &[], &[&[1], &[2]]) > 1);
+    let compact = || Tree::<Checked>::compact_with_tables(usize::MAX, tiny);
+    assert!(inserts(compact, &[], &[&[1], &[1]]) > 1);
+    assert!(inserts(compact, &[], &[&[1], &[2]]) > 1);
+    assert!(inserts(compact, &[1, 2], &[&[3], &[3]]) > 1);
 }
 
 #[test]
