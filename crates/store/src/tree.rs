@@ -114,6 +114,7 @@ pub struct Tree<F: Family = Std> {
     tables: F::Lock<Tables<F>>,
     len: AtomicUsize,
     most: usize,
+    budget: usize,
     is_compact: bool,
 }
 
@@ -172,8 +173,20 @@ impl<F: Family> Tree<F> {
             }),
             len: AtomicUsize::new(0),
             most,
+            budget: usize::MAX,
             is_compact,
         }
+    }
+
+    /// The same, which should take no more memory than that. Whether it does, somebody else looks; it grows by less when it comes near.
+    #[must_use]
+    pub fn within(mut self, bytes: usize) -> Self {
+        self.budget = bytes;
+        let tables = self.tables.get_mut();
+        tables.words.set_budget(bytes);
+        tables.pairs.set_budget(bytes);
+        tables.roots.set_budget(bytes);
+        self
     }
 
     /// The same empty set, with a form for the states that it fits.
@@ -223,7 +236,7 @@ impl<F: Family> Store for Tree<F> {
             false => Self::with_limit(self.most),
             true => Self::compact_with_limit(self.most),
         };
-        *self = empty.with_form(self.form.take());
+        *self = empty.within(self.budget).with_form(self.form.take());
     }
 
     fn len(&self) -> usize {

@@ -456,9 +456,7 @@ fn lead<'r, S: System>(
         if found || crew.in_vain.load(Ordering::Relaxed) {
             break;
         }
-        if (settings.pause_at).is_some_and(|bytes| store.memory_bytes() as u64 > bytes)
-            && !engine.stopped
-        {
+        if (settings.pause_at).is_some_and(|pause| pause.is_due(store)) && !engine.stopped {
             paused = Some(Frontier { states, depth });
             break;
         }

@@ -26,7 +26,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{hash_of, node};
 use crate::family::{Family, Lock, Word};
-use crate::lines::{Claim, Lines, Load};
+use crate::lines::{Claim, Lines, Load, growth};
 use crate::prefetch::prefetch;
 
 /// Words of a line.
@@ -60,6 +60,7 @@ pub(super) struct Quotients<F: Family> {
     locks: Box<[F::Lock<()>]>,
     overflow: Lines<F::Word>,
     overflowed: AtomicUsize,
+    budget: usize,
 }
 
 /// The class of a root, and its key in it.
@@ -246,6 +247,10 @@ impl<F: Family> Class<F> {
         }
     }
 
+    fn memory_bytes(&self) -> usize {
+        self.words.capacity() * size_of::<F::Word>()
+    }
+
     fn line(&self, home: usize) -> &[F::Word] {
         &self.words[home * LINE..(home + 1) * LINE]
     }
@@ -283,11 +288,11 @@ impl<F: Family> Class<F> {
     }
 
     /// Makes more lines. Gives the mixed keys whose homes are full.
-    fn grow(&mut self) -> Vec<u64> {
+    fn grow(&mut self, budget: usize) -> Vec<u64> {
         let old = Spread { ..self.spread };
         let homes = match old.homes < SMALL {
             true => 2 * old.homes,
-            false => old.homes + old.homes * GROWTH / 100,
+            false => old.homes + old.homes * growth(GROWTH, self.memory_bytes(), budget) / 100,
         };
         self.words.reserve_exact((homes - old.homes) * LINE);
         self.words.resize_with(homes * LINE, || F::Word::new(0));
@@ -312,7 +317,12 @@ impl<F: Family> Quotients<F> {
             locks: (0..LOCKS).map(|_| F::Lock::new(())).collect(),
             overflow: Lines::new(Load::HEAVY),
             overflowed: AtomicUsize::new(0),
+            budget: usize::MAX,
         }
+    }
+
+    pub(super) fn set_budget(&mut self, bytes: usize) {
+        self.budget = bytes;
     }
 
     fn lock(&self, home: usize) -> &F::Lock<()> {
@@ -398,7 +408,7 @@ impl<F: Family> Quotients<F> {
         let class = key_of(root).class;
         let table = self.classes[class].get_or_insert_with(|| Class::new(bits_of(class)));
         if table.is_crowded() {
-            let over = table.grow();
+            let over = table.grow(self.budget);
             let mixer = table.spread.mixer;
             let over = over.into_iter().map(|mixed| {
                 let key = mixer.undo(mixed);
@@ -504,8 +514,7 @@ impl<F: Family> Quotients<F> {
 
     pub(super) fn memory_bytes(&self) -> usize {
         let classes = self.classes.iter().flatten();
-        let words: usize = classes.map(|class| class.words.capacity()).sum();
-        words * size_of::<F::Word>() + self.overflow.memory_bytes()
+        classes.map(Class::memory_bytes).sum::<usize>() + self.overflow.memory_bytes()
     }
 }
 

@@ -14,6 +14,13 @@ pub(super) enum Roots<F: Family> {
 }
 
 impl<F: Family> Roots<F> {
+    pub(super) fn set_budget(&mut self, bytes: usize) {
+        match self {
+            Self::Whole(lines) => lines.set_budget(bytes),
+            Self::Quotients(quotients) => quotients.set_budget(bytes),
+        }
+    }
+
     #[inline]
     pub(super) fn prefetch(&self, root: u64) {
         match self {
