@@ -2,7 +2,8 @@
 //!
 //! A tree is small if its inner nodes have few different values. So bytes are put together whose values depend on each
 //! other: four make a leaf, and leaves are joined, always those two groups that have the fewest values together, compared with
-//! how many each of them has. Values are counted in a sample.
+//! how many each of them has. How many values a group has is told from a sample by how often two states have the same (as in the birthday
+//! paradox): in a sample of thousands, that tells millions of values from thousands, where counting would not.
 
 use super::form::{Byte, Form, LEAF, NO_BYTE};
 
@@ -71,9 +72,10 @@ struct Group {
     /// What it is in the tree.
     node: u8,
     leaves: usize,
-    /// The number of its value in each state of the sample, and how many there are.
+    /// The number of its value in each state of the sample.
     values: Vec<u32>,
-    different: usize,
+    /// The logarithm of how many values there are.
+    variety: f64,
 }
 
 impl Group {
@@ -85,26 +87,26 @@ impl Group {
             node: 0,
             leaves: 1,
             values: values.collect(),
-            different: counter.count as usize,
+            variety: counter.variety(),
         }
     }
 
-    /// How many values two groups have together.
-    fn different_with(&self, other: &Self, counter: &mut Counter) -> usize {
-        if self.different == 1 || other.different == 1 {
-            return self.different.max(other.different);
-        }
-        counter.clear();
-        for (a, b) in self.values.iter().zip(&other.values) {
-            counter.number(u64::from(*a) << 32 | u64::from(*b));
-        }
-        counter.count as usize
+    fn is_constant(&self) -> bool {
+        self.variety == 0.0
     }
 
-    /// The lower, the better it is to join two groups that have so many values together.
-    fn score(&self, other: &Self, different: usize) -> f64 {
-        let log = |count: usize| (count as f64).ln();
-        log(different) - (log(self.different) + log(other.different)) / 2.0
+    /// The lower, the better it is to join two groups.
+    fn score(&self, other: &Self, counter: &mut Counter) -> f64 {
+        let together = if self.is_constant() || other.is_constant() {
+            self.variety.max(other.variety)
+        } else {
+            counter.clear();
+            for (a, b) in self.values.iter().zip(&other.values) {
+                counter.number(u64::from(*a) << 32 | u64::from(*b));
+            }
+            counter.variety()
+        };
+        together - (self.variety + other.variety) / 2.0
     }
 
     fn join(&self, other: &Self, node: u8, counter: &mut Counter) -> Self {
@@ -116,40 +118,65 @@ impl Group {
             node,
             leaves: self.leaves + other.leaves,
             values: values.collect(),
-            different: counter.count as usize,
+            variety: counter.variety(),
         }
     }
 }
 
-/// Numbers different values.
+/// Numbers different values, and counts how often two are the same.
 #[derive(Default)]
 struct Counter {
-    /// Values and their numbers, plus one.
-    slots: Vec<(u64, u32)>,
-    count: u32,
+    slots: Vec<Counted>,
+    different: u32,
+    all: u64,
+    pairs_alike: u64,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Counted {
+    value: u64,
+    number: u32,
+    /// Zero if the slot is empty.
+    times: u32,
 }
 
 impl Counter {
     fn clear(&mut self) {
-        self.slots.fill((0, 0));
-        self.count = 0;
+        self.slots.fill(Counted::default());
+        (self.different, self.all, self.pairs_alike) = (0, 0, 0);
     }
 
     fn number(&mut self, value: u64) -> u32 {
         if self.slots.is_empty() {
-            self.slots.resize(2 * MOST, (0, 0));
+            self.slots.resize(2 * MOST, Counted::default());
         }
+        self.all += 1;
         let mut slot = crate::hash::mix(value) as usize % self.slots.len();
         loop {
-            match &mut self.slots[slot] {
-                (_, 0) => {
-                    self.count += 1;
-                    self.slots[slot] = (value, self.count);
-                    return self.count - 1;
-                }
-                (there, number) if *there == value => return *number - 1,
-                _ => slot = (slot + 1) % self.slots.len(),
+            let counted = &mut self.slots[slot];
+            if counted.times == 0 {
+                *counted = Counted {
+                    value,
+                    number: self.different,
+                    times: 0,
+                };
+                self.different += 1;
             }
+            if counted.value == value {
+                self.pairs_alike += u64::from(counted.times);
+                counted.times += 1;
+                return counted.number;
+            }
+            slot = (slot + 1) % self.slots.len();
+        }
+    }
+
+    /// The logarithm of how many values there seem to be. It is zero if there is one.
+    fn variety(&self) -> f64 {
+        let pairs = self.all * self.all.saturating_sub(1) / 2;
+        match pairs - self.pairs_alike {
+            0 => 0.0,
+            _ => ((pairs as f64) / (self.pairs_alike as f64 + 0.5)).ln(),
         }
     }
 }
@@ -166,7 +193,7 @@ fn join_best(
     let mut score = |groups: &[Group], one: usize, other: usize| {
         let (one, other) = (&groups[one], &groups[other]);
         match may(one, other) {
-            true => one.score(other, one.different_with(other, &mut counter)),
+            true => one.score(other, &mut counter),
             false => f64::INFINITY,
         }
     };
@@ -201,8 +228,7 @@ fn join_best(
 
 /// Leaves of all bytes, and their groups.
 fn leaves(bytes: Vec<Group>) -> (Vec<[Byte; LEAF]>, Vec<Group>) {
-    let (constant, varying): (Vec<_>, Vec<_>) =
-        bytes.into_iter().partition(|group| group.different == 1);
+    let (constant, varying): (Vec<_>, Vec<_>) = bytes.into_iter().partition(Group::is_constant);
     let fits = |one: &Group, other: &Group| one.bytes.len() + other.bytes.len() <= LEAF;
     let mut groups = join_best(varying, fits, |_, _| 0);
     // Bytes that have been constant so far fill up what is left.
@@ -267,7 +293,7 @@ mod tests {
             let bytes = (0..40).map(|byte| Group::of_byte(rows, byte)).collect();
             leaves(bytes).1
         };
-        for group in groups.iter().filter(|group| group.different > 1) {
+        for group in groups.iter().filter(|group| !group.is_constant()) {
             let has = |byte: u16| group.bytes.contains(&byte);
             for digit in 0..4 {
                 assert_eq!(has(digit), has(8 * (digit + 1) + 1), "{group:?}");
