@@ -404,6 +404,7 @@ fn lead<'r, S: System>(
     };
     let mut paused = None;
     while !states.is_empty() && !engine.stopped {
+        store.begin_level();
         let share = states.len() / crew.workers;
         let level = Arc::new(Level {
             depth,

@@ -461,9 +461,10 @@ fn conclude<'r, S: System>(
     let reduction_name = reduction.name();
     let keeps_every_step = reduction.keeps_every_step();
     let races_unknown = !settings.properties.contains(Property::Race);
-    let may_race = races_unknown && cut.is_none() && reduction.may_race();
     let stopped_early = settings.stop == Stop::AtFirst && !findings.list.is_empty();
-    let deadlocks = (reduction.deadlocks()).filter(|_| cut.is_none() && !stopped_early);
+    let saw_all = cut.is_none() && store.approximation().is_none();
+    let may_race = races_unknown && saw_all && reduction.may_race();
+    let deadlocks = (reduction.deadlocks()).filter(|_| saw_all && !stopped_early);
     let mut space = Space::new(system, reduction, store, settings.properties);
 
     let mut findings = match settings.stop {
@@ -492,7 +493,11 @@ fn conclude<'r, S: System>(
         })
         .collect();
 
-    let has_all_states = cut.is_none() && !stopped_early && settings.max_switches.is_none();
+    let approximation = store.approximation();
+    let has_all_states = cut.is_none()
+        && !stopped_early
+        && settings.max_switches.is_none()
+        && approximation.is_none();
     // Only a graph of all states, with all steps between them, tells which executions go on for
     // ever.
     if has_all_states && keeps_every_step && settings.properties.contains(Property::Termination) {
@@ -524,6 +529,7 @@ fn conclude<'r, S: System>(
         not_preserved: lost,
         vacuous,
         stopped_early,
+        approximation,
     };
     let outcome = Outcome {
         asked: Asked {

@@ -1,12 +1,14 @@
 //! [`StoreKind`]: which store a search uses, and going over from one to another.
 
 use raddle_store::family::Std;
-use raddle_store::{Changed, Flat, Form, Sample, StateId, Store, StoreFull, Tree, Worker};
+use raddle_store::{
+    Approximate, Changed, Flat, Form, Sample, StateId, Store, StoreFull, Tree, Worker,
+};
 
 use crate::parts::Packed;
 use crate::system::System;
 
-/// Where a search keeps its states. All of these are exact: counts and verdicts are the same.
+/// Where a search keeps its states. All but the last two are exact: counts and verdicts are the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum StoreKind {
     /// [`Flat`](Self::Flat) while that takes less than [a part](Self::FLAT_SHARE) of the memory that is
@@ -20,6 +22,12 @@ pub enum StoreKind {
     Tree,
     /// The same in fewer bits: the smallest.
     Compact,
+    /// 64 bits of a hash for each state: some may be missed, so nothing is ever verified. Only a breadth-first search
+    /// forgets the words of states.
+    Fingerprint,
+    /// A table of that many bytes, but at most half of the memory that is [allowed](super::Search::max_memory), and a few bits of it for each state: the
+    /// same, with more that are missed.
+    Bits(u64),
 }
 
 /// When a search by distance pauses, at the end of a level, to go over to another store.
@@ -61,6 +69,12 @@ impl StoreKind {
     pub(super) fn new_store(self, limits: Limits, form: Option<Form>) -> Box<dyn Store> {
         let Limits { states, bytes } = limits;
         match self {
+            Self::Fingerprint => Box::new(Approximate::<Std>::fingerprints(states).within(bytes)),
+            Self::Bits(size) => {
+                // The words of states that wait need memory too.
+                let size = usize::try_from(size).unwrap_or(usize::MAX).min(bytes / 2);
+                Box::new(Approximate::<Std>::bits(states, size))
+            }
             Self::Auto | Self::Flat => Box::new(Flat::<Std>::with_limit(states).within(bytes)),
             Self::Tree => {
                 let tree = Tree::<Std>::with_limit(states);
@@ -86,6 +100,7 @@ impl StoreKind {
                 ]
             }
             (Self::Auto | Self::Flat, _) => vec![until(Self::Flat, None)],
+            (Self::Fingerprint | Self::Bits(_), _) => vec![until(self, None)],
             (Self::Tree | Self::Compact, _) => vec![
                 until(self, Some(Pause::States(ENOUGH_TO_LEARN))),
                 until(self, None),
