@@ -13,7 +13,7 @@ use raddle_machine::Granularity;
 use raddle_schedule::explorers::Entry;
 
 pub(crate) use values::{PropertyArg, goals_wanted, properties};
-use values::{count, depth, duration, explorer, property, size, workers};
+use values::{count, depth, duration, explorer, property, size, store, workers};
 
 /// Checks multithreaded programs: explores their schedules, and shows what can go wrong.
 #[derive(Parser, Debug)]
@@ -102,9 +102,11 @@ pub(crate) struct Check {
     #[arg(long, value_enum, default_value_t = SearchOrder::Bfs)]
     pub(crate) search: SearchOrder,
 
-    /// Where states are kept.
-    #[arg(long, value_enum, default_value_t = StoreArg::Auto)]
-    pub(crate) store: StoreArg,
+    /// Where states are kept: `flat` is the fastest, `tree` takes ten bytes a state, `compact` fewer; `auto` begins with `flat`, and
+    /// goes over to the others when memory gets short. `fingerprint` and `bits:SIZE` are for searches that fit nowhere else: they may miss
+    /// states, and never verify.
+    #[arg(long, value_parser = store, default_value = "auto", value_name = "WHICH")]
+    pub(crate) store: StoreKind,
 
     #[command(flatten)]
     pub(crate) step: Steps,
@@ -446,26 +448,6 @@ impl SearchOrder {
             Self::Bfs => "bfs",
             Self::Dfs => "dfs",
             Self::Switches => "switches",
-        }
-    }
-}
-
-#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum StoreArg {
-    /// `flat`, and `tree` when that takes 40 % of the memory that is allowed.
-    Auto,
-    /// Every word of every state: the fastest.
-    Flat,
-    /// What states have in common is kept once: the smallest.
-    Tree,
-}
-
-impl StoreArg {
-    pub(crate) fn kind(self) -> StoreKind {
-        match self {
-            Self::Auto => StoreKind::Auto,
-            Self::Flat => StoreKind::Flat,
-            Self::Tree => StoreKind::Tree,
         }
     }
 }

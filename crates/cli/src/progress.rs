@@ -28,14 +28,19 @@ impl ProgressLine {
     pub(crate) fn show(&mut self, progress: &Progress) {
         let seconds = progress.elapsed.as_secs_f64().max(0.001);
         let rate = (progress.states as f64 / seconds) as u64;
+        let lasts = match progress.memory_lasts() {
+            Some(time) => format!(", lasts for {}", duration(time)),
+            None => String::new(),
+        };
         complain(&format!(
-            "\r\x1b[K{}: {} states ({}/s) · frontier {} · depth {} · {} · {}",
+            "\r\x1b[K{}: {} states ({}/s) · frontier {} · depth {} · {} ({:.1}/state{lasts}) · {}",
             self.label,
             number(progress.states),
             number(rate),
             number(progress.frontier),
             number(progress.depth),
             bytes(progress.memory_bytes),
+            progress.bytes_per_state(),
             duration(progress.elapsed),
         ));
         self.shown = true;

@@ -120,6 +120,10 @@ kinds! {
     Depth Limit "depth" "the limit on depth was reached";
     /// The store could take no more states.
     StoreFull Limit "store-full" "the store of states is full";
+    /// States were told apart by fingerprints, and two can have the same.
+    Fingerprints Limit "fingerprints" "states were told apart by 64 bits of a hash, so some may have been missed";
+    /// States were remembered by a few bits of a table, which can be those of others.
+    Bits Limit "bits" "states were remembered by a few bits of a table, so some may have been missed";
     /// Somebody cancelled it.
     Cancelled Limit "cancelled" "the search was cancelled";
     /// An execution is larger than can be represented.

@@ -25,8 +25,8 @@ pub trait Word: Send + Sync {
     /// instead.
     fn claim(&self, value: u64) -> Result<(), u64>;
 
-    /// Adds to the value, and returns what it was.
-    fn add(&self, more: u64) -> u64;
+    /// Sets bits, and returns what the value was.
+    fn set(&self, bits: u64) -> u64;
 }
 
 /// A lock for many readers or one writer.
@@ -89,8 +89,8 @@ impl Word for AtomicU64 {
     }
 
     #[inline]
-    fn add(&self, more: u64) -> u64 {
-        self.fetch_add(more, Ordering::Relaxed)
+    fn set(&self, bits: u64) -> u64 {
+        self.fetch_or(bits, Ordering::Relaxed)
     }
 }
 

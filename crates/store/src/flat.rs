@@ -37,6 +37,7 @@ pub struct Flat<F: Family = Std> {
     /// The states in the set.
     len: AtomicUsize,
     most: usize,
+    budget: usize,
 }
 
 fn entry(hash: u64, number: u32) -> u64 {
@@ -54,6 +55,14 @@ impl<F: Family> Flat<F> {
         Self::with_index(most, Lines::new(Load::LIGHT))
     }
 
+    /// The same, which should take no more memory than that. Whether it does, somebody else looks; it grows by less when it comes near.
+    #[must_use]
+    pub fn within(mut self, bytes: usize) -> Self {
+        self.budget = bytes;
+        self.index.get_mut().set_budget(bytes);
+        self
+    }
+
     /// An empty set over a given table, for tests.
     #[must_use]
     pub fn with_index(most: usize, index: Lines<F::Word>) -> Self {
@@ -62,6 +71,7 @@ impl<F: Family> Flat<F> {
             records: Records::new(),
             len: AtomicUsize::new(0),
             most,
+            budget: usize::MAX,
         }
     }
 }
@@ -91,7 +101,7 @@ impl<F: Family> Store for Flat<F> {
     }
 
     fn clear(&mut self) {
-        *self = Self::with_limit(self.most);
+        *self = Self::with_limit(self.most).within(self.budget);
     }
 
     fn len(&self) -> usize {

@@ -40,6 +40,28 @@ pub fn hash_words(words: &[u64]) -> u64 {
     Sum::of(words).hash()
 }
 
+/// A hash of words that stands for them: of different words, two have the same with a probability of `2^-64`, about. It is never zero.
+///
+/// Each word is mixed by a bijection, so those that differ in one word differ.
+#[must_use]
+#[inline]
+pub(crate) fn fingerprint(words: &[u64]) -> u64 {
+    let mut sum = words.len() as u64;
+    for (place, &word) in words.iter().enumerate() {
+        let key = (place as u64 + 1).wrapping_mul(ODD);
+        sum = sum.wrapping_add(scramble(word ^ scramble(key)));
+    }
+    scramble(sum).max(1)
+}
+
+/// A bijection that spreads every bit over all.
+#[inline]
+fn scramble(mut word: u64) -> u64 {
+    word = (word ^ word >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    word = (word ^ word >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    word ^ word >> 31
+}
+
 /// What the hash of words is made of. Sums alone would not be spread well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sum(u64);
@@ -109,6 +131,8 @@ mod tests {
                 let tags: HashSet<u32> = hashes.iter().map(|hash| upper(*hash)).collect();
                 // Eight are expected.
                 let alike = all - tags.len();
+                let names: HashSet<u64> = states.iter().map(|s| fingerprint(s)).collect();
+                assert_eq!(names.len(), all);
                 assert!(
                     alike < 40,
                     "{words} of {bound} << {shift}: {alike} of {all}"

@@ -9,7 +9,7 @@ use crate::lines::{Claim, Lines};
 use crate::pages::Pages;
 
 /// Numbers are below this.
-const MOST: u64 = (1 << 30) - 2;
+const MOST: u64 = (1 << 30) - 8;
 
 /// Why a value has no number yet.
 pub(crate) enum Refused {

@@ -4,12 +4,13 @@
 //! and names each by a [`StateId`]. There is one file for each store:
 //!
 //! - [`Flat`] keeps the words of every state. It is the fastest.
-//! - [`Tree`] keeps every part, and every pair of parts, once: a state is a pair of numbers. It is the
-//!   smallest.
+//! - [`Tree`] keeps what states have in common once: a state is a pair of numbers. It comes in two ways, of which `compact` is
+//!   the smallest.
+//! - [`Approximate`] remembers hashes, or less. It is for searches that fit nowhere else, and is not exact.
 //!
 //! # What every store promises
 //!
-//! **Exactness.** Two different sequences of words are never taken for one, and no sequence is
+//! **Exactness,** but for [`Approximate`]. Two different sequences of words are never taken for one, and no sequence is
 //! taken for two.
 //!
 //! **One number, one `New`.** However many workers insert a state at the same time, all are told the same
@@ -40,6 +41,7 @@
 //! assert_eq!(store.len(), 2);
 //! ```
 
+pub mod approximate;
 pub mod family;
 pub mod flat;
 mod hash;
@@ -51,10 +53,11 @@ mod prefetch;
 mod queue;
 pub mod tree;
 
+pub use approximate::{Approximate, Approximation, Remembers};
 pub use flat::Flat;
 pub use hash::hash_words;
 pub use parts::{Changed, Packed, Parts};
-pub use tree::Tree;
+pub use tree::{Form, Sample, Tree};
 
 use std::fmt;
 
@@ -117,6 +120,7 @@ pub trait Store: Send + Sync {
     }
 
     /// Calls `see` for every state, in any order. Nobody may be inserting states at the same time.
+    /// A store that cannot tell which states it has sees none, and has no indices.
     fn for_each(&self, see: &mut dyn FnMut(StateId));
 
     /// All [indices](Self::index) are below this one.
@@ -127,6 +131,15 @@ pub trait Store: Send + Sync {
 
     /// The state with an [index](Self::index). Panics if there is none.
     fn at(&self, index: usize) -> StateId;
+
+    /// How probable it is that a state was missed, if the store is not exact.
+    fn approximation(&self) -> Option<Approximation> {
+        None
+    }
+
+    /// From now on, only states are read that were inserted since this was called the last time, or will be. Nobody may be inserting or
+    /// reading states at the same time. A store that is exact keeps all others too.
+    fn begin_level(&self) {}
 }
 
 /// Memory by what it is taken for.

@@ -69,6 +69,15 @@ impl Load {
     };
 }
 
+/// By how much a table grows, in percent, that takes so much of a budget: by little when that comes to its end, so that the limit is not
+/// passed by far.
+pub(crate) fn growth(usual: usize, bytes: usize, budget: usize) -> usize {
+    match bytes > budget / 3 {
+        true => usual.min(8),
+        false => usual,
+    }
+}
+
 /// What became of an entry that was to be in the set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Claim {
@@ -87,6 +96,8 @@ pub struct Lines<W> {
     unused: usize,
     homes: usize,
     load: Load,
+    /// How much memory all of what it is part of should take.
+    budget: usize,
 }
 
 /// The first slot for a hash that may hold the entry, or that holds none.
@@ -108,6 +119,11 @@ impl<W: Word> Lines<W> {
         }
     }
 
+    /// How much memory all of what it is part of should take. It grows by less when it comes near.
+    pub fn set_budget(&mut self, bytes: usize) {
+        self.budget = bytes;
+    }
+
     /// An empty set of few lines, for tests.
     #[must_use]
     pub fn with_homes(homes: usize, spare_lines: usize) -> Self {
@@ -123,6 +139,7 @@ impl<W: Word> Lines<W> {
             unused,
             homes,
             load: Load::LIGHT,
+            budget: usize::MAX,
         }
     }
 
@@ -135,7 +152,10 @@ impl<W: Word> Lines<W> {
     fn homes_after_growth(&self) -> usize {
         match self.homes < SMALL {
             true => 2 * self.homes,
-            false => self.homes + self.homes * self.load.growth / 100,
+            false => {
+                self.homes
+                    + self.homes * growth(self.load.growth, self.memory_bytes(), self.budget) / 100
+            }
         }
     }
 

@@ -1,19 +1,24 @@
-//! [`Tree`]: every word, every pair and every state once.
+//! [`Tree`]: equal parts of states once.
 //!
-//! A state is a binary tree. Its leaves are words, and words of one part are joined before parts are:
-//! what changes together is near. Each word that occurs in some state has a number, and so has each pair of numbers
-//! of nodes; equal subtrees of all states are kept once. The topmost pair, the *root*, has no number: it is 64 bits
-//! and the name of the state. A state that shares its subtrees with others takes the 8 bytes of its root, in a
-//! table that is 65 to 82 % full.
+//! A state is a binary tree, and equal subtrees of all states are kept once: each pair of nodes that occurs has a number. The topmost pair, the
+//! *root*, has none: it is 64 bits, and the name of the state. A state that shares its subtrees with others takes only what
+//! its root takes in a set of roots:
 //!
-//! Of a successor, only the paths to words that have changed are looked up; the rest is that of the state before.
+//! - `tree` keeps roots whole, in a [table](crate::lines) that is 74 to 86 % full: 8 bytes and little more;
+//! - `compact` keeps of a root what does not follow from [where it is](quotients): 3 to 7 bytes, and some more time.
+//!
+//! The tree of a state has one of two shapes. Where a [form] was learned, states with parts of its sizes are split as it says.
+//! All others follow their parts: leaves are words, and words of one part are joined before parts are ([`shape`]).
+//!
+//! Of a successor, only the paths to what has changed are looked up; the rest is that of the state before.
 //!
 //! # Why it is exact
 //!
-//! A node is 32 bits that say what it is: a word, a pair of words or such pairs within a part, a pair of parts or
-//! such pairs, an empty part, nothing. So the root determines the whole tree, and the words and parts of the state: different states have
-//! different roots. Equal states have equal roots, because the shape of a tree is a function of the parts, and each word and each pair
-//! has one number (`interned.rs`). And a root is in its [table](crate::lines) once.
+//! A root says whether the state is split by the form: such roots are marked, and no others are. If it is, it determines the whole tree and so all bytes of the state.
+//! If it is not, each node is 32 bits that say what it is: a word, a pair of words or such pairs within a part, a pair of parts or
+//! such pairs, an empty part, nothing. So the root determines the whole tree, and the words and parts of the state. Different states have
+//! different roots. Equal states have equal roots, because which shape a tree has is a function of the ends of the parts, the shape follows from them or from the form, which never changes, and each
+//! word and each pair has one number (`interned.rs`). And a root is in the set of roots once.
 //!
 //! Words and pairs without a root can be left behind, by a state for which there was no room. They mean nothing.
 
@@ -21,18 +26,28 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::family::{Family, Lock, Std};
 use crate::hash::{mix, upper};
-use crate::interned::{Interned, Refused, Spare};
-use crate::lines::{Claim, Lines, Load};
-use crate::parts::{Changed, Parts};
-use crate::{Inserted, Memory, StateId, Store, StoreFull, Told, Worker};
+use crate::interned::Interned;
+use crate::lines::{Lines, Load};
+use crate::{Memory, StateId, Store, Worker};
 
+mod form;
+mod learn;
 mod queue;
+mod quotients;
+mod roots;
 mod shape;
+mod worker;
 
-use queue::Queue;
-use shape::{Nodes, Source};
+pub use form::Form;
+pub use learn::Sample;
+
+use quotients::Quotients;
+use roots::Roots;
+use worker::TreeWorker;
 
 /// What a node is: its upper two bits. The others are a number, plus one, so that no node is zero.
+///
+/// Nodes of a tree that has a form need no kinds, but for the left one of the root.
 mod node {
     const KIND: u32 = 30;
 
@@ -48,6 +63,9 @@ mod node {
     pub(super) const EMPTY: u32 = OTHER << KIND | 1;
     /// Nothing.
     pub(super) const NOTHING: u32 = OTHER << KIND | 2;
+    /// The mark of a root that has a form. Numbers begin behind the other nodes of this kind.
+    pub(super) const FORMED: u32 = OTHER << KIND;
+    const FIRST_FORMED: u32 = FORMED + 3;
 
     pub(super) fn new(kind: u32, number: u32) -> u32 {
         kind << KIND | (number + 1)
@@ -60,10 +78,28 @@ mod node {
     pub(super) fn number(node: u32) -> u32 {
         (node & ((1 << KIND) - 1)) - 1
     }
+
+    /// The left node of a root that has a form.
+    pub(super) fn formed(number: u32) -> u32 {
+        FIRST_FORMED + number
+    }
+
+    pub(super) fn number_of_formed(node: u32) -> u32 {
+        node - FIRST_FORMED
+    }
+
+    /// Whether the left node of a root says that it has a form.
+    pub(super) fn is_formed(node: u32) -> bool {
+        node >= FIRST_FORMED
+    }
 }
 
 fn pair(left: u32, right: u32) -> u64 {
     u64::from(left) << 32 | u64::from(right)
+}
+
+fn is_formed(root: u64) -> bool {
+    node::is_formed((root >> 32) as u32)
 }
 
 fn hash_of(root: u64) -> u32 {
@@ -72,17 +108,20 @@ fn hash_of(root: u64) -> u32 {
 
 /// A set that keeps equal parts of states once.
 pub struct Tree<F: Family = Std> {
+    form: Option<Form>,
     words: Interned<F>,
     pairs: Interned<F>,
-    tables: F::Lock<Tables<F::Word>>,
+    tables: F::Lock<Tables<F>>,
     len: AtomicUsize,
     most: usize,
+    budget: usize,
+    is_compact: bool,
 }
 
-struct Tables<W> {
-    words: Lines<W>,
-    pairs: Lines<W>,
-    roots: Lines<W>,
+struct Tables<F: Family> {
+    words: Lines<F::Word>,
+    pairs: Lines<F::Word>,
+    roots: Roots<F>,
 }
 
 /// What has no room.
@@ -99,32 +138,77 @@ impl<F: Family> Tree<F> {
         Self::with_tables(most, || Lines::new(Load::HEAVY))
     }
 
+    /// The same, with roots that take fewer bits.
+    #[must_use]
+    pub fn compact_with_limit(most: usize) -> Self {
+        Self::compact_with_tables(most, || Lines::new(Load::HEAVY))
+    }
+
     /// An empty set over tables that are made by a function, for tests.
     #[must_use]
     pub fn with_tables(most: usize, new: impl Fn() -> Lines<F::Word>) -> Self {
+        Self::over(most, &new, Roots::Whole(new()), false)
+    }
+
+    /// The same, with roots that take fewer bits.
+    #[must_use]
+    pub fn compact_with_tables(most: usize, new: impl Fn() -> Lines<F::Word>) -> Self {
+        Self::over(most, &new, Roots::Quotients(Quotients::new()), true)
+    }
+
+    fn over(
+        most: usize,
+        new: &impl Fn() -> Lines<F::Word>,
+        roots: Roots<F>,
+        is_compact: bool,
+    ) -> Self {
         Self {
+            form: None,
             words: Interned::new(),
             pairs: Interned::new(),
             tables: F::Lock::new(Tables {
                 words: new(),
                 pairs: new(),
-                roots: new(),
+                roots,
             }),
             len: AtomicUsize::new(0),
             most,
+            budget: usize::MAX,
+            is_compact,
         }
+    }
+
+    /// The same, which should take no more memory than that. Whether it does, somebody else looks; it grows by less when it comes near.
+    #[must_use]
+    pub fn within(mut self, bytes: usize) -> Self {
+        self.budget = bytes;
+        let tables = self.tables.get_mut();
+        tables.words.set_budget(bytes);
+        tables.pairs.set_budget(bytes);
+        tables.roots.set_budget(bytes);
+        self
+    }
+
+    /// The same empty set, with a form for the states that it fits.
+    ///
+    /// # Panics
+    ///
+    /// If there are states already.
+    #[must_use]
+    pub fn with_form(mut self, form: Option<Form>) -> Self {
+        assert!(
+            self.is_empty(),
+            "states have the form that they were inserted with"
+        );
+        self.form = form;
+        self
     }
 
     fn make_room(&self, crowded: &Crowded) {
         self.tables.write(|tables| match *crowded {
             Crowded::Word(word) => self.words.make_room(&mut tables.words, word),
             Crowded::Pair(pair) => self.pairs.make_room(&mut tables.pairs, pair),
-            Crowded::Root(root) => {
-                let roots = &mut tables.roots;
-                if self.len() >= roots.room() || !roots.has_place(hash_of(root)) {
-                    roots.grow(hash_of);
-                }
-            }
+            Crowded::Root(root) => tables.roots.make_room(root, self.len()),
         });
     }
 }
@@ -137,25 +221,22 @@ impl Default for Tree {
 
 impl<F: Family> Store for Tree<F> {
     fn name(&self) -> &'static str {
-        "tree"
+        match self.is_compact {
+            false => "tree",
+            true => "compact",
+        }
     }
 
     fn worker(&self) -> Box<dyn Worker + '_> {
-        Box::new(TreeWorker {
-            store: self,
-            queue: Queue::default(),
-            queued: Vec::new(),
-            parents: vec![Nodes::default()],
-            parent: 0,
-            roots: Vec::new(),
-            changed: Vec::new(),
-            spare_word: Spare::default(),
-            spare_pair: Spare::default(),
-        })
+        Box::new(TreeWorker::new(self))
     }
 
     fn clear(&mut self) {
-        *self = Self::with_limit(self.most);
+        let empty = match self.is_compact {
+            false => Self::with_limit(self.most),
+            true => Self::compact_with_limit(self.most),
+        };
+        *self = empty.within(self.budget).with_form(self.form.take());
     }
 
     fn len(&self) -> usize {
@@ -175,230 +256,19 @@ impl<F: Family> Store for Tree<F> {
     }
 
     fn for_each(&self, see: &mut dyn FnMut(StateId)) {
-        self.tables.read(|tables| {
-            let slots = (0..tables.roots.slot_bound()).map(|slot| tables.roots.slot(slot));
-            slots
-                .filter(|root| *root != 0)
-                .for_each(|root| see(StateId(root)));
-        });
+        (self.tables).read(|tables| tables.roots.for_each(&mut |root| see(StateId(root))));
     }
 
     fn index_bound(&self) -> usize {
-        self.tables.read(|tables| tables.roots.slot_bound())
+        self.tables.read(|tables| tables.roots.index_bound())
     }
 
     fn index(&self, id: StateId) -> usize {
-        let find = |tables: &Tables<_>| tables.roots.find(hash_of(id.0), |root| root == id.0);
-        self.tables.read(find).expect("the state is there").0
+        let index = self.tables.read(|tables| tables.roots.index(id.0));
+        index.expect("the state is there")
     }
 
     fn at(&self, index: usize) -> StateId {
-        StateId(self.tables.read(|tables| tables.roots.slot(index)))
-    }
-}
-
-struct TreeWorker<'s, F: Family> {
-    store: &'s Tree<F>,
-    queue: Queue,
-    /// Of each queued state, the state before it and what has changed since.
-    queued: Vec<(usize, Changed)>,
-    /// The states that were begun since the last flush; the first one is nothing.
-    parents: Vec<Nodes>,
-    parent: usize,
-    /// The roots of queued states, as far as they are known.
-    roots: Vec<Result<u64, StoreFull>>,
-    /// The words of the current state that have changed.
-    changed: Vec<u32>,
-    spare_word: Spare,
-    spare_pair: Spare,
-}
-
-/// Numbers for what is new.
-struct Adding<'a, F: Family> {
-    store: &'a Tree<F>,
-    tables: &'a Tables<F::Word>,
-    spare_word: &'a mut Spare,
-    spare_pair: &'a mut Spare,
-    crowded: Option<Crowded>,
-}
-
-impl<F: Family> Source for Adding<'_, F> {
-    type Refused = StoreFull;
-
-    #[inline]
-    fn word(&mut self, word: u64) -> Result<u32, StoreFull> {
-        let number = (self.store.words).number(&self.tables.words, self.spare_word, word);
-        number.map_err(|refused| {
-            if let Refused::Crowded = refused {
-                self.crowded = Some(Crowded::Word(word));
-            }
-            StoreFull
-        })
-    }
-
-    #[inline]
-    fn pair(&mut self, pair: u64) -> Result<u32, StoreFull> {
-        let number = (self.store.pairs).number(&self.tables.pairs, self.spare_pair, pair);
-        number.map_err(|refused| {
-            if let Refused::Crowded = refused {
-                self.crowded = Some(Crowded::Pair(pair));
-            }
-            StoreFull
-        })
-    }
-}
-
-/// Numbers that are there.
-struct Looking<'a, F: Family> {
-    store: &'a Tree<F>,
-    tables: &'a Tables<F::Word>,
-}
-
-/// A word or pair of a state is in no other.
-struct Absent;
-
-impl<F: Family> Source for Looking<'_, F> {
-    type Refused = Absent;
-
-    fn word(&mut self, word: u64) -> Result<u32, Absent> {
-        let found = self.store.words.find(&self.tables.words, word);
-        found.ok_or(Absent)
-    }
-
-    fn pair(&mut self, pair: u64) -> Result<u32, Absent> {
-        let found = self.store.pairs.find(&self.tables.pairs, pair);
-        found.ok_or(Absent)
-    }
-}
-
-impl<F: Family> TreeWorker<'_, F> {
-    /// Finds the roots of queued states until a table must grow.
-    fn find_roots(&mut self, tables: &Tables<F::Word>) -> Option<Crowded> {
-        while self.roots.len() < self.queue.len() {
-            let number = self.roots.len();
-            let state = self.queue.get(number);
-            let (parent, changed) = self.queued[number];
-            let before = &self.parents[parent];
-            let reuses = before.note_changes(state, changed, &mut self.changed);
-            let mut adding = Adding {
-                store: self.store,
-                tables,
-                spare_word: &mut self.spare_word,
-                spare_pair: &mut self.spare_pair,
-                crowded: None,
-            };
-            let root = shape::root(&mut adding, state, reuses.then_some(before), &self.changed);
-            if adding.crowded.is_some() {
-                return adding.crowded;
-            }
-            if let Ok(root) = root {
-                tables.roots.prefetch(hash_of(root));
-            }
-            self.roots.push(root);
-        }
-        None
-    }
-
-    fn insert_root(&self, tables: &Tables<F::Word>, root: u64) -> Option<crate::Insertion> {
-        let claim = (tables.roots).find_or_claim(hash_of(root), |there| there == root, || root);
-        match claim {
-            Claim::Full => None,
-            Claim::Found(_) => Some(Ok((StateId(root), Inserted::Known))),
-            Claim::Claimed => {
-                // Of all that were added, those that were first count: exactly as many as there
-                // is room for.
-                if self.store.len.fetch_add(1, Ordering::Relaxed) >= self.store.most {
-                    self.store.len.fetch_sub(1, Ordering::Relaxed);
-                    return Some(Err(StoreFull));
-                }
-                Some(Ok((StateId(root), Inserted::New)))
-            }
-        }
-    }
-
-    /// Inserts queued states from a number on, until all are or a table must grow.
-    fn insert(
-        &mut self,
-        tables: &Tables<F::Word>,
-        next: &mut usize,
-        told: &mut Told<'_>,
-    ) -> Option<Crowded> {
-        let crowded = self.find_roots(tables);
-        if crowded.is_some() {
-            return crowded;
-        }
-        while *next < self.roots.len() {
-            let insertion = match self.roots[*next] {
-                Err(full) => Err(full),
-                Ok(root) if self.store.len() >= tables.roots.room() => {
-                    return Some(Crowded::Root(root));
-                }
-                Ok(root) => match self.insert_root(tables, root) {
-                    Some(insertion) => insertion,
-                    None => return Some(Crowded::Root(root)),
-                },
-            };
-            told(*next, self.queue.get(*next).words, insertion);
-            *next += 1;
-        }
-        None
-    }
-}
-
-impl<F: Family> Worker for TreeWorker<'_, F> {
-    fn read(&mut self, id: StateId, words: &mut Vec<u64>) {
-        words.clear();
-        shape::read(&self.store.words, &self.store.pairs, id.0, words);
-    }
-
-    fn begin(&mut self, id: StateId, words: &mut Vec<u64>) {
-        if self.queued.is_empty() {
-            self.parent = 0;
-        }
-        self.parent += 1;
-        if self.parent == self.parents.len() {
-            self.parents.push(Nodes::default());
-        }
-        let parent = &mut self.parents[self.parent];
-        parent.descend(&self.store.words, &self.store.pairs, id.0);
-        words.clear();
-        words.extend_from_slice(&parent.words);
-    }
-
-    fn queue(&mut self, state: Parts<'_>, changed: Changed) {
-        self.queue.push(state);
-        self.queued.push((self.parent, changed));
-    }
-
-    fn queued(&self) -> usize {
-        self.queue.len()
-    }
-
-    fn flush(&mut self, told: &mut Told<'_>) {
-        let store = self.store;
-        let mut next = 0;
-        while let Some(crowded) = (store.tables).read(|tables| self.insert(tables, &mut next, told))
-        {
-            store.make_room(&crowded);
-        }
-        self.queue.clear();
-        self.queued.clear();
-        self.roots.clear();
-        // The state that was begun last may have more successors.
-        self.parents.swap(1.min(self.parent), self.parent);
-        self.parent = self.parent.min(1);
-    }
-
-    fn find(&mut self, state: Parts<'_>) -> Option<StateId> {
-        self.store.tables.read(|tables| {
-            let mut looking = Looking {
-                store: self.store,
-                tables,
-            };
-            let root = shape::root(&mut looking, state, None, &[]).ok()?;
-            let is_it = |there| there == root;
-            let found = tables.roots.find(hash_of(root), is_it);
-            found.map(|_| StateId(root))
-        })
+        StateId(self.tables.read(|tables| tables.roots.at(index)))
     }
 }

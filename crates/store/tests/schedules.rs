@@ -6,7 +6,7 @@ use raddle::sync::atomic::{AtomicU64, Ordering};
 use raddle::sync::{Arc, RwLock};
 use raddle_store::family::{Family, Lock, Word};
 use raddle_store::lines::{Claim, Lines};
-use raddle_store::{Changed, Flat, Inserted, Packed, StateId, Store, Tree};
+use raddle_store::{Approximate, Changed, Flat, Inserted, Packed, StateId, Store, Tree};
 
 /// Atomics and locks whose operations are steps of a schedule.
 struct Checked;
@@ -40,8 +40,8 @@ impl Word for Atomic {
         claimed.map(|_| ())
     }
 
-    fn add(&self, more: u64) -> u64 {
-        self.0.fetch_add(more, Ordering::Relaxed)
+    fn set(&self, bits: u64) -> u64 {
+        self.0.fetch_or(bits, Ordering::Relaxed)
     }
 }
 
@@ -219,6 +219,14 @@ fn two_workers_insert_the_same_and_different_states() {
     let tree = || Tree::<Checked>::with_tables(usize::MAX, tiny);
     assert!(inserts(tree, &[], &[&[1], &[1]]) > 1);
     assert!(inserts(tree, &[], &[&[1], &[2]]) > 1);
+    let compact = || Tree::<Checked>::compact_with_tables(usize::MAX, tiny);
+    assert!(inserts(compact, &[], &[&[1], &[1]]) > 1);
+    assert!(inserts(compact, &[], &[&[1], &[2]]) > 1);
+    assert!(inserts(compact, &[1, 2], &[&[3], &[3]]) > 1);
+    let fingerprints = || Approximate::<Checked>::fingerprints(usize::MAX);
+    assert!(inserts(fingerprints, &[], &[&[1], &[1]]) > 1);
+    let bits = || Approximate::<Checked>::bits(usize::MAX, 64);
+    assert!(inserts(bits, &[], &[&[1], &[1]]) > 1);
 }
 
 #[test]

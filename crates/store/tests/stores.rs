@@ -5,7 +5,10 @@ use std::sync::Mutex;
 
 use raddle_store::family::Std;
 use raddle_store::lines::Lines;
-use raddle_store::{Changed, Flat, Inserted, Insertion, Packed, StateId, Store, StoreFull, Tree};
+use raddle_store::{
+    Changed, Flat, Form, Inserted, Insertion, Packed, Sample, StateId, Store, StoreFull, Tree,
+    Worker,
+};
 
 /// All stores, with common and with tiny tables.
 fn stores(most: usize) -> Vec<Box<dyn Store>> {
@@ -14,6 +17,10 @@ fn stores(most: usize) -> Vec<Box<dyn Store>> {
         Box::new(Tree::<Std>::with_limit(most)),
         Box::new(Flat::<Std>::with_index(most, Lines::with_homes(1, 1))),
         Box::new(Tree::<Std>::with_tables(most, || Lines::with_homes(1, 1))),
+        Box::new(Tree::<Std>::compact_with_limit(most)),
+        Box::new(Tree::<Std>::compact_with_tables(most, || {
+            Lines::with_homes(1, 1)
+        })),
     ]
 }
 
@@ -199,6 +206,103 @@ fn as_many_as_allowed_and_each_once() {
             for (words, &id) in &names {
                 assert_eq!(words_of(store.as_ref(), id), **words);
             }
+        }
+    }
+}
+
+/// States with parts of the sizes that a form is for, and others.
+struct Alike(Random);
+
+impl Alike {
+    /// Six small words, of which some depend on others; or any state.
+    fn state(&mut self) -> Packed {
+        let random = &mut self.0;
+        if random.below(20) == 0 {
+            return random.state();
+        }
+        // It must not be one of the others.
+        let mut state = Packed::default();
+        state.push(100 + random.below(2));
+        state.end_part();
+        for _ in 0..3 {
+            let value = random.below(7);
+            state.extend(&[value << 8 | value + 1, value * value << random.below(50)]);
+            state.end_part();
+        }
+        state
+    }
+
+    fn form() -> Form {
+        let mut alike = Self(Random(5));
+        let mut sample = Sample::new(&[1, 3, 5, 7]);
+        for _ in 0..2000 {
+            sample.add(alike.state().parts());
+        }
+        sample.form().unwrap()
+    }
+}
+
+#[test]
+fn a_tree_with_a_form_is_a_set() {
+    let new = || Lines::with_homes(1, 1);
+    for tree in [
+        Tree::<Std>::with_tables(usize::MAX, new),
+        Tree::<Std>::compact_with_tables(usize::MAX, new),
+    ] {
+        let mut store = tree.with_form(Some(Alike::form()));
+        for _ in 0..2 {
+            let mut alike = Alike(Random(11));
+            let mut known: HashMap<Vec<u64>, StateId> = HashMap::new();
+            let mut worker = store.worker();
+            let mut words = Vec::new();
+            for _ in 0..1500 {
+                let mut state = alike.state();
+                worker.queue(state.parts(), Changed::ALL);
+                let mut told = Vec::new();
+                let mut flush = |worker: &mut dyn Worker, id: &mut Option<StateId>| {
+                    worker.flush(&mut |_, words, insertion| {
+                        let (here, inserted) = insertion.unwrap();
+                        told.push((words.to_vec(), here, inserted));
+                        *id = Some(here);
+                    });
+                };
+                let mut id = None;
+                flush(worker.as_mut(), &mut id);
+                worker.begin(id.unwrap(), &mut words);
+                assert_eq!(words, state.words());
+                for _ in 0..3 {
+                    let before = state.clone();
+                    let mut changed = Changed::NONE;
+                    let part = alike.0.below(state.parts().len() as u64) as usize;
+                    if let Some(word) = state.part_mut(part).last_mut() {
+                        *word ^= alike.0.below(3) << alike.0.below(60);
+                    }
+                    changed.add(part);
+                    worker.queue(state.parts(), changed);
+                    state = before;
+                }
+                flush(worker.as_mut(), &mut id);
+                for (words, id, inserted) in told {
+                    let before = known.insert(words, id);
+                    assert_eq!(inserted == Inserted::New, before.is_none());
+                    assert!(before.is_none_or(|before| before == id));
+                }
+            }
+            assert_eq!(store.len(), known.len());
+            let mut all = Vec::new();
+            store.for_each(&mut |id| all.push(id));
+            assert_eq!(all.len(), known.len());
+            for (words, &id) in &known {
+                assert_eq!(words_of(&store, id), *words);
+                assert_eq!(store.at(store.index(id)), id);
+            }
+            for _ in 0..500 {
+                let state = alike.state();
+                let found = worker.find(state.parts());
+                assert_eq!(found, known.get(state.words()).copied());
+            }
+            drop(worker);
+            store.clear();
         }
     }
 }

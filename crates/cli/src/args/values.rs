@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use raddle_explore::{Property, PropertySet};
+use raddle_explore::{Property, PropertySet, StoreKind};
 use raddle_schedule::explorers::{ALL, Entry, by_name};
 
 /// One word of `--property`.
@@ -74,6 +74,29 @@ pub(super) fn count(text: &str) -> Result<u64, String> {
         &[("k", 1_000), ("M", 1_000_000), ("G", 1_000_000_000)],
     );
     number(digits, factor)
+}
+
+/// The size of a table of bits, unless it is given.
+const BITS: u64 = 256 << 20;
+
+/// Where states are kept.
+pub(super) fn store(text: &str) -> Result<StoreKind, String> {
+    match text.split_once(':') {
+        Some(("bits", bytes)) => Ok(StoreKind::Bits(size(bytes)?)),
+        _ => match text {
+            "auto" => Ok(StoreKind::Auto),
+            "flat" => Ok(StoreKind::Flat),
+            "tree" => Ok(StoreKind::Tree),
+            "compact" => Ok(StoreKind::Compact),
+            "fingerprint" => Ok(StoreKind::Fingerprint),
+            "bits" => Ok(StoreKind::Bits(BITS)),
+            _ => Err(
+                "there is no such store; there are: auto, flat, tree, compact, fingerprint, bits, \
+                 bits:SIZE"
+                    .into(),
+            ),
+        },
+    }
 }
 
 /// A number of threads.

@@ -330,7 +330,7 @@ impl<'a> Runner<'a> {
         let mut line = ProgressLine::about(name, self.terminal);
         let mut search = Search::new()
             .order(args.search.order())
-            .store(args.store.kind())
+            .store(args.store)
             .properties(properties)
             .cancel(Arc::clone(&self.cancel));
         if args.all {

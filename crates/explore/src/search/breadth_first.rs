@@ -404,6 +404,7 @@ fn lead<'r, S: System>(
     };
     let mut paused = None;
     while !states.is_empty() && !engine.stopped {
+        store.begin_level();
         let share = states.len() / crew.workers;
         let level = Arc::new(Level {
             depth,
@@ -456,9 +457,7 @@ fn lead<'r, S: System>(
         if found || crew.in_vain.load(Ordering::Relaxed) {
             break;
         }
-        if (settings.pause_at).is_some_and(|bytes| store.memory_bytes() as u64 > bytes)
-            && !engine.stopped
-        {
+        if (settings.pause_at).is_some_and(|pause| pause.is_due(store)) && !engine.stopped {
             paused = Some(Frontier { states, depth });
             break;
         }

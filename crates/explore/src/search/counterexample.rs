@@ -70,6 +70,7 @@ pub(super) fn endless<S: System>(system: &mut S, lasso: Lasso) -> Violation {
 /// The moves along a trail.
 fn schedule_along<S: System>(space: &mut Space<'_, S>, trail: &[Hop]) -> Vec<Action> {
     let mut schedule = Vec::new();
+    space.begin_at_root();
     for hops in trail.windows(2) {
         let (from, to) = (hops[0], hops[1]);
         let mut found = false;
@@ -92,6 +93,7 @@ fn schedule_along<S: System>(space: &mut Space<'_, S>, trail: &[Hop]) -> Vec<Act
             found,
             "the expansion of a state must depend on nothing else"
         );
+        space.begin_level();
     }
     schedule
 }

@@ -430,7 +430,7 @@ fn progress<W: Worklist>(
         frontier: worklist.waiting() as u64,
         depth: u64::from(visit.rank.length),
         memory_bytes: (store.memory_bytes() + worklist.memory_bytes() + held_bytes) as u64,
-        elapsed: std::time::Duration::ZERO,
+        ..Progress::default()
     }
 }
 

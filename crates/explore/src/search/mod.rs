@@ -46,6 +46,7 @@ use monitor::{Monitor, OnProgress};
 use outcome::Account;
 use retrace::Retraced;
 use space::Space;
+use stores::{Limits, Pause, Stage};
 use straighten::Straightener;
 use worklist::{Trails, Worklist};
 
@@ -84,8 +85,8 @@ struct Settings {
     max_depth: Option<u64>,
     /// Leaves out what takes more context switches, if the order counts them.
     max_switches: Option<u32>,
-    /// When the store takes so much memory, a search by distance pauses at the end of a level.
-    pause_at: Option<u64>,
+    /// When a search by distance pauses at the end of a level.
+    pause_at: Option<Pause>,
 }
 
 /// A search to be: what to look for, in which order, and when to give up.
@@ -226,21 +227,24 @@ impl<'a> Search<'a> {
     /// If the system does, or if the expansion of a state by the reduction is not the same
     /// whenever it is asked for.
     pub fn run<S: System + Clone + Send>(
-        mut self,
+        self,
         system: &mut S,
         reduction: &mut dyn Reduction<S>,
     ) -> Outcome {
-        let most = self
-            .settings
-            .max_states
-            .map_or(u64::MAX, |states| states.max(1));
-        let most = usize::try_from(most).unwrap_or(usize::MAX);
-        if self.store == StoreKind::Auto {
-            let part = |bytes: u64| bytes / 100 * StoreKind::FLAT_SHARE;
-            self.settings.pause_at = self.max_memory.map(part);
+        let stages = self.store.stages(self.max_memory);
+        let mut store = stages[0].kind.new_store(self.limits(), None);
+        self.run_through(system, reduction, store.as_mut(), &stages)
+    }
+
+    fn limits(&self) -> Limits {
+        let most = |limit: Option<u64>| match limit {
+            Some(limit) => usize::try_from(limit.max(1)).unwrap_or(usize::MAX),
+            None => usize::MAX,
+        };
+        Limits {
+            states: most(self.settings.max_states),
+            bytes: most(self.max_memory),
         }
-        let mut store = self.store.new_store(most);
-        self.run_in(system, reduction, store.as_mut())
     }
 
     /// Runs the search with a given store, which must be empty.
@@ -255,9 +259,20 @@ impl<'a> Search<'a> {
         reduction: &mut dyn Reduction<S>,
         store: &mut dyn Store,
     ) -> Outcome {
+        self.run_through(system, reduction, store, &[])
+    }
+
+    /// Runs the search with a given store, and if it goes by distance, goes over to the stores after the first stage.
+    fn run_through<S: System + Clone + Send>(
+        self,
+        system: &mut S,
+        reduction: &mut dyn Reduction<S>,
+        store: &mut dyn Store,
+        stages: &[Stage],
+    ) -> Outcome {
         assert!(store.is_empty(), "a search must start with an empty store");
         match self.settings.order {
-            Order::BreadthFirst => self.run_by_levels(system, reduction, store),
+            Order::BreadthFirst => self.run_by_levels(system, reduction, store, stages),
             Order::DepthFirst => {
                 self.run_by(system, reduction, store, depth_first::DepthFirst::new)
             }
@@ -273,45 +288,48 @@ impl<'a> Search<'a> {
         system: &mut S,
         reduction: &mut dyn Reduction<S>,
         store: &mut dyn Store,
+        stages: &[Stage],
     ) -> Outcome {
         let allowed = self.workers.max(1);
-        let most = self.settings.max_states.unwrap_or(u64::MAX).max(1);
-        let (mut settings, monitor) = self.start();
-        let pause_at = settings.pause_at.take();
-        let (flat, tree) = (
-            Settings {
+        let limits = self.limits();
+        let (settings, monitor) = self.start();
+        let pauses = stages.iter().map(|stage| stage.until).chain([None]);
+        let all_settings: Vec<Settings> = pauses
+            .map(|pause_at| Settings {
                 pause_at,
                 ..settings
-            },
-            settings,
-        );
+            })
+            .collect();
+        let mut stage = 0;
         // What a search has gone over to.
         let mut smaller: Option<Box<dyn Store>> = None;
         let mut begin = Begin::New(monitor);
         let mut rounds = 1;
         let (found, workers) = loop {
             let now = smaller.as_deref().unwrap_or(&*store);
-            let settings = if smaller.is_none() { &flat } else { &tree };
+            let settings = &all_settings[stage];
             let round = breadth_first::run(settings, begin, now, system, reduction, allowed);
             let mut found = round.found;
             found.statistics.rounds = rounds;
             if let Some(mut frontier) = round.paused {
-                let most = usize::try_from(most).unwrap_or(usize::MAX);
-                let target = StoreKind::Tree.new_store(most);
-                if stores::copy_all(system, store, target.as_ref()).is_err() {
+                stage += 1;
+                let form = stores::learn(system, now);
+                let target = stages[stage].kind.new_store(limits, form);
+                if stores::copy_all(system, now, target.as_ref()).is_err() {
                     found.cut = Some(Kind::StoreFull.into());
                     break (found, round.workers);
                 }
                 let mut nodes: Vec<_> = found.findings.nodes_mut().map(|n| StateId(*n)).collect();
                 let renamed = (frontier.states.iter_mut()).chain(&mut nodes);
                 let renamed = renamed.chain([&mut found.root]);
-                stores::rename(system, store, target.as_ref(), renamed);
+                stores::rename(system, now, target.as_ref(), renamed);
                 for (node, StateId(new)) in found.findings.nodes_mut().zip(nodes) {
                     *node = new;
                 }
                 store.clear();
                 smaller = Some(target);
-                begin = Begin::Paused(Box::new(found.with_settings(&tree)), frontier);
+                let settings = &all_settings[stage];
+                begin = Begin::Paused(Box::new(found.with_settings(settings)), frontier);
                 continue;
             }
             if !reduction.is_outdated() {
@@ -443,9 +461,10 @@ fn conclude<'r, S: System>(
     let reduction_name = reduction.name();
     let keeps_every_step = reduction.keeps_every_step();
     let races_unknown = !settings.properties.contains(Property::Race);
-    let may_race = races_unknown && cut.is_none() && reduction.may_race();
     let stopped_early = settings.stop == Stop::AtFirst && !findings.list.is_empty();
-    let deadlocks = (reduction.deadlocks()).filter(|_| cut.is_none() && !stopped_early);
+    let saw_all = cut.is_none() && store.approximation().is_none();
+    let may_race = races_unknown && saw_all && reduction.may_race();
+    let deadlocks = (reduction.deadlocks()).filter(|_| saw_all && !stopped_early);
     let mut space = Space::new(system, reduction, store, settings.properties);
 
     let mut findings = match settings.stop {
@@ -474,7 +493,11 @@ fn conclude<'r, S: System>(
         })
         .collect();
 
-    let has_all_states = cut.is_none() && !stopped_early && settings.max_switches.is_none();
+    let approximation = store.approximation();
+    let has_all_states = cut.is_none()
+        && !stopped_early
+        && settings.max_switches.is_none()
+        && approximation.is_none();
     // Only a graph of all states, with all steps between them, tells which executions go on for
     // ever.
     if has_all_states && keeps_every_step && settings.properties.contains(Property::Termination) {
@@ -506,6 +529,7 @@ fn conclude<'r, S: System>(
         not_preserved: lost,
         vacuous,
         stopped_early,
+        approximation,
     };
     let outcome = Outcome {
         asked: Asked {

@@ -19,8 +19,29 @@ pub struct Progress {
     pub depth: u64,
     /// The memory of store, links and frontier.
     pub memory_bytes: u64,
+    /// How much it may be, if there is a limit.
+    pub max_memory: Option<u64>,
     /// The time since the start.
     pub elapsed: Duration,
+}
+
+impl Progress {
+    /// The memory for each state.
+    #[must_use]
+    pub fn bytes_per_state(&self) -> f64 {
+        self.memory_bytes as f64 / self.states.max(1) as f64
+    }
+
+    /// How long the memory that is allowed will last, if it goes on like this. Nothing if there is no limit, or too little was taken to tell.
+    #[must_use]
+    pub fn memory_lasts(&self) -> Option<Duration> {
+        let limit = self
+            .max_memory
+            .filter(|limit| self.memory_bytes > limit / 50)?;
+        let left = limit.saturating_sub(self.memory_bytes) as f64;
+        Duration::try_from_secs_f64(self.elapsed.as_secs_f64() * left / self.memory_bytes as f64)
+            .ok()
+    }
 }
 
 /// The most ticks between two looks at the clock.
@@ -92,6 +113,7 @@ impl<'a> Monitor<'a> {
         self.last_look = now;
         self.ticks_left = self.stride;
         progress.elapsed = now - self.started;
+        progress.max_memory = self.max_memory;
         if let Some(report) = &mut self.on_progress
             && now - self.last_report >= BETWEEN_REPORTS
         {

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use raddle_outcome::{Assumption, Ends, Explored, Extent, Kind, LeftOut};
 
+use raddle_store::{Approximation, Remembers};
+
 use crate::lock_order::Deadlocks;
 use crate::property::{Property, PropertySet};
 use crate::reduction::{BlockedThread, Race};
@@ -54,6 +56,8 @@ pub(super) struct Account {
     pub(super) vacuous: bool,
     /// Whether it stopped at a violation.
     pub(super) stopped_early: bool,
+    /// What is known of states that were missed, if the store was not exact.
+    pub(super) approximation: Option<Approximation>,
 }
 
 impl Account {
@@ -61,6 +65,9 @@ impl Account {
         let mut explored = Explored::default();
         if let Some(limit) = self.cut {
             explored.assume(limit);
+        }
+        if let Some(approximation) = self.approximation {
+            explored.assume(missed(approximation));
         }
         not_preserved(&mut explored, self.not_preserved);
         if self.vacuous {
@@ -81,6 +88,19 @@ impl Account {
         }));
         explored
     }
+}
+
+/// What an answer rests on that was found with a store that is not exact.
+fn missed(approximation: Approximation) -> Assumption<Place> {
+    let kind = match approximation.remembers {
+        Remembers::Fingerprints => Kind::Fingerprints,
+        Remembers::Bits => Kind::Bits,
+    };
+    let probability = match approximation.missed {
+        missed if missed >= 0.001 => format!("{missed:.3}"),
+        missed => format!("{missed:.1e}"),
+    };
+    Assumption::from(kind).because(format!("with a probability of at most {probability}"))
 }
 
 /// The verdict is about these properties too, which the reduction does not preserve. They are named in place of those

@@ -3,8 +3,12 @@
 //! A breadth-first search keeps no links between states: most searches find no violation, and links would take half as much memory as
 //! the states. After a violation, the levels up to it are searched once more among the stored states. An expansion is a function of
 //! the state, so it gives the same levels. The order is that of one worker, however many there were.
+//!
+//! After a search with a store that is not exact, it may see more: a state that was missed is expanded like any that the store has. So a way can be
+//! shorter than the one that the search took, but it is a way.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::ops::ControlFlow;
 
 use raddle_store::{StateId, Store};
@@ -16,15 +20,55 @@ use crate::system::System;
 
 /// The levels of a search, and from which state each state was reached first.
 pub(super) struct Retraced<'r> {
-    store: &'r dyn Store,
-    /// By indices of states.
-    parents: Vec<u32>,
-    /// Nothing if they are too large for what they are needed for.
+    parents: Parents<'r>,
+    /// Nothing if they are too large for what they are needed for, or if the store has forgotten their words.
     levels: Option<Vec<Vec<StateId>>>,
+}
+
+/// From which state each state was reached first.
+enum Parents<'r> {
+    /// By indices of states.
+    ByIndex(&'r dyn Store, Vec<u32>),
+    /// By their names, if the store has no indices. The initial state has itself.
+    ByName(HashMap<StateId, StateId>),
 }
 
 /// Not reached yet.
 const UNKNOWN: u32 = NOBODY - 1;
+
+impl<'r> Parents<'r> {
+    fn new(store: &'r dyn Store, root: StateId) -> Self {
+        match store.index_bound() {
+            0 => Self::ByName(HashMap::from([(root, root)])),
+            bound => {
+                let mut parents = vec![UNKNOWN; bound];
+                parents[store.index(root)] = NOBODY;
+                Self::ByIndex(store, parents)
+            }
+        }
+    }
+
+    /// Takes note of an edge, and says whether the state at its end was not reached before.
+    fn add(&mut self, from: StateId, to: StateId) -> bool {
+        match self {
+            Self::ByIndex(store, parents) => {
+                let parent = &mut parents[store.index(to)];
+                let is_new = *parent == UNKNOWN;
+                if is_new {
+                    *parent = store.index(from) as u32;
+                }
+                is_new
+            }
+            Self::ByName(parents) => match parents.entry(to) {
+                Entry::Occupied(_) => false,
+                Entry::Vacant(entry) => {
+                    entry.insert(from);
+                    true
+                }
+            },
+        }
+    }
+}
 
 /// States that are to be found again, and how far from the initial one.
 pub(super) type Wanted = HashMap<StateId, u32>;
@@ -60,9 +104,10 @@ impl<'r> Retraced<'r> {
     ) -> Option<Self> {
         let store = space.store;
         let depth = wanted.values().copied().max().unwrap_or(0);
-        let mut parents = vec![UNKNOWN; store.index_bound()];
-        parents[store.index(root)] = NOBODY;
-        let mut levels = Some(Vec::new());
+        let is_exact = store.approximation().is_none();
+        let mut parents = Parents::new(store, root);
+        let mut levels = is_exact.then(Vec::new);
+        space.begin_at_root();
         let mut known = 1;
         let mut missing = wanted.len() - usize::from(wanted.contains_key(&root));
         let mut level = vec![root];
@@ -73,16 +118,18 @@ impl<'r> Retraced<'r> {
                 if missing == 0 {
                     break;
                 }
-                let parent = store.index(from) as u32;
                 let mut edges = 0;
                 space.for_each_edge(from, |_, edge| {
-                    if let Some(to) = edge.to {
-                        let index = store.index(to);
-                        if parents[index] == UNKNOWN {
-                            parents[index] = parent;
-                            next.push(to);
-                            missing -= usize::from(wanted.get(&to) == Some(&distance));
-                        }
+                    if let Some(to) = edge.to
+                        && parents.add(from, to)
+                    {
+                        next.push(to);
+                        // A state that was missed on the way may make it shorter.
+                        let is_wanted = match is_exact {
+                            true => wanted.get(&to) == Some(&distance),
+                            false => wanted.contains_key(&to),
+                        };
+                        missing -= usize::from(is_wanted);
                     }
                     edges += 1;
                     skipped |= edges == most_edges;
@@ -100,6 +147,7 @@ impl<'r> Retraced<'r> {
                 levels.push(level);
             }
             level = next;
+            space.begin_level();
         }
         if let Some(levels) = &mut levels {
             levels.push(level);
@@ -108,24 +156,32 @@ impl<'r> Retraced<'r> {
             missing == 0 || skipped,
             "the expansion of a state must depend on nothing else"
         );
-        (missing == 0).then_some(Self {
-            store,
-            parents,
-            levels,
-        })
+        (missing == 0).then_some(Self { parents, levels })
     }
 }
 
 impl Trails for Retraced<'_> {
     fn trail(&self, node: u64) -> Vec<Hop> {
-        let start = self.store.index(StateId(node)) as u32;
-        trail_of(start, |index| {
-            let hop = Hop {
-                state: self.store.at(index as usize),
-                last: None,
-            };
-            (hop, self.parents[index as usize])
-        })
+        let hop = |state| Hop { state, last: None };
+        match &self.parents {
+            Parents::ByIndex(store, parents) => {
+                let start = store.index(StateId(node)) as u32;
+                trail_of(start, |index| {
+                    let state = store.at(index as usize);
+                    (hop(state), parents[index as usize])
+                })
+            }
+            Parents::ByName(parents) => {
+                let mut state = StateId(node);
+                let mut trail = vec![hop(state)];
+                while parents[&state] != state {
+                    state = parents[&state];
+                    trail.push(hop(state));
+                }
+                trail.reverse();
+                trail
+            }
+        }
     }
 
     fn level(&self, depth: usize) -> Option<&[StateId]> {

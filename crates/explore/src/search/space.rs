@@ -2,7 +2,11 @@
 //!
 //! Edges are not stored. What needs them after the search expands states again, which
 //! gives the same edges, because an expansion is a function of the state.
+//!
+//! A store that is not exact has forgotten the words of states. Then edges can be looked for from the initial state only, and
+//! level by level from where they lead to.
 
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use raddle_store::{StateId, Store, Worker};
@@ -24,6 +28,15 @@ pub(super) struct Space<'r, S: System> {
     state: S::State,
     packed: Packed,
     words: Vec<u64>,
+    /// The words of states, if the store has forgotten them.
+    kept: Option<Kept>,
+}
+
+/// The words of some states: of those that edges are looked for from, and of those that were found at their other ends.
+#[derive(Default)]
+struct Kept {
+    now: HashMap<StateId, Box<[u64]>>,
+    next: HashMap<StateId, Box<[u64]>>,
 }
 
 /// An edge from a state.
@@ -49,7 +62,8 @@ impl<'r, S: System> Space<'r, S> {
         store: &'r dyn Store,
         properties: PropertySet,
     ) -> Self {
-        Self {
+        let is_exact = store.approximation().is_none();
+        let mut space = Self {
             system,
             reduction,
             store,
@@ -58,12 +72,44 @@ impl<'r, S: System> Space<'r, S> {
             state: S::State::default(),
             packed: Packed::default(),
             words: Vec::new(),
+            kept: (!is_exact).then(Kept::default),
+        };
+        space.begin_at_root();
+        space
+    }
+
+    /// Edges are looked for from the initial state, and then from where they lead to.
+    pub(super) fn begin_at_root(&mut self) {
+        if let Some(kept) = &mut self.kept {
+            *kept = Kept::default();
+            let initial = self.system.initial();
+            self.system.encode(&initial, &mut self.packed);
+            if let Some(root) = self.worker.find(self.packed.parts()) {
+                kept.now.insert(root, self.packed.words().into());
+            }
+        }
+    }
+
+    /// Edges are looked for from where they were found to lead to.
+    pub(super) fn begin_level(&mut self) {
+        if let Some(kept) = &mut self.kept {
+            kept.now = std::mem::take(&mut kept.next);
+        }
+    }
+
+    fn read(&mut self, id: StateId) {
+        match &self.kept {
+            None => self.worker.read(id, &mut self.words),
+            Some(kept) => {
+                self.words.clear();
+                self.words.extend_from_slice(&kept.now[&id]);
+            }
         }
     }
 
     /// Restores a stored state.
     pub(super) fn decode(&mut self, id: StateId, state: &mut S::State) {
-        self.worker.read(id, &mut self.words);
+        self.read(id);
         self.system.decode(&self.words, state);
     }
 
@@ -73,9 +119,10 @@ impl<'r, S: System> Space<'r, S> {
         from: StateId,
         see: impl FnMut(&mut S, FoundEdge<'_, S>) -> ControlFlow<()>,
     ) {
-        self.worker.read(from, &mut self.words);
+        self.read(from);
         self.system.decode(&self.words, &mut self.state);
         let mut edges = Edges {
+            kept: self.kept.as_mut(),
             worker: self.worker.as_mut(),
             properties: self.properties,
             from: &self.state,
@@ -88,6 +135,7 @@ impl<'r, S: System> Space<'r, S> {
 }
 
 struct Edges<'e, S: System, F> {
+    kept: Option<&'e mut Kept>,
     worker: &'e mut dyn Worker,
     properties: PropertySet,
     from: &'e S::State,
@@ -113,10 +161,15 @@ where
             return;
         }
         system.encode(state, self.packed);
+        let to = self.worker.find(self.packed.parts());
+        if let (Some(kept), Some(to)) = (&mut self.kept, to) {
+            let words = || self.packed.words().into();
+            kept.next.entry(to).or_insert_with(words);
+        }
         let edge = FoundEdge {
             from: self.from,
             taken: path,
-            to: self.worker.find(self.packed.parts()),
+            to,
         };
         self.enough = (self.see)(system, edge).is_break();
     }

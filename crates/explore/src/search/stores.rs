@@ -1,36 +1,137 @@
 //! [`StoreKind`]: which store a search uses, and going over from one to another.
 
 use raddle_store::family::Std;
-use raddle_store::{Changed, Flat, StateId, Store, StoreFull, Tree, Worker};
+use raddle_store::{
+    Approximate, Changed, Flat, Form, Sample, StateId, Store, StoreFull, Tree, Worker,
+};
 
 use crate::parts::Packed;
 use crate::system::System;
 
-/// Where a search keeps its states. All of these are exact: counts and verdicts are the same.
+/// Where a search keeps its states. All but the last two are exact: counts and verdicts are the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum StoreKind {
     /// [`Flat`](Self::Flat) while that takes less than [a part](Self::FLAT_SHARE) of the memory that is
-    /// [allowed](super::Search::max_memory), then [`Tree`](Self::Tree). Only a breadth-first search goes over.
+    /// [allowed](super::Search::max_memory), then [`Tree`](Self::Tree) up to [another](Self::TREE_SHARE), then
+    /// [`Compact`](Self::Compact). Only a breadth-first search goes over.
     #[default]
     Auto,
     /// Every word of every state: the fastest.
     Flat,
-    /// What states have in common is kept once: the smallest.
+    /// What states have in common is kept once: ten bytes a state.
     Tree,
+    /// The same in fewer bits: the smallest.
+    Compact,
+    /// 64 bits of a hash for each state: some may be missed, so nothing is ever verified. Only a breadth-first search
+    /// forgets the words of states.
+    Fingerprint,
+    /// A table of that many bytes, but at most half of the memory that is [allowed](super::Search::max_memory), and a few bits of it for each state: the
+    /// same, with more that are missed.
+    Bits(u64),
 }
+
+/// When a search by distance pauses, at the end of a level, to go over to another store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pause {
+    /// The store takes more memory.
+    Bytes(u64),
+    /// It has that many states.
+    States(usize),
+}
+
+impl Pause {
+    pub(super) fn is_due(self, store: &dyn Store) -> bool {
+        match self {
+            Self::Bytes(bytes) => store.memory_bytes() as u64 > bytes,
+            Self::States(states) => store.len() >= states,
+        }
+    }
+}
+
+/// A store of a search, and until when it is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stage {
+    pub(super) kind: StoreKind,
+    pub(super) until: Option<Pause>,
+}
+
+/// From so many states it can be learned what they have in common.
+const ENOUGH_TO_LEARN: usize = 2 * Sample::ENOUGH;
 
 impl StoreKind {
     /// With `Auto`, how much of the memory that is allowed may be taken by states that are kept word by word, in
     /// percent. While they are copied, both stores are there.
     pub const FLAT_SHARE: u64 = 40;
+    /// The same for [`Tree`](Self::Tree).
+    pub const TREE_SHARE: u64 = 60;
 
     /// An empty store for at most that many states.
-    pub(super) fn new_store(self, most: usize) -> Box<dyn Store> {
+    pub(super) fn new_store(self, limits: Limits, form: Option<Form>) -> Box<dyn Store> {
+        let Limits { states, bytes } = limits;
         match self {
-            Self::Auto | Self::Flat => Box::new(Flat::<Std>::with_limit(most)),
-            Self::Tree => Box::new(Tree::<Std>::with_limit(most)),
+            Self::Fingerprint => Box::new(Approximate::<Std>::fingerprints(states).within(bytes)),
+            Self::Bits(size) => {
+                // The words of states that wait need memory too.
+                let size = usize::try_from(size).unwrap_or(usize::MAX).min(bytes / 2);
+                Box::new(Approximate::<Std>::bits(states, size))
+            }
+            Self::Auto | Self::Flat => Box::new(Flat::<Std>::with_limit(states).within(bytes)),
+            Self::Tree => {
+                let tree = Tree::<Std>::with_limit(states);
+                Box::new(tree.within(bytes).with_form(form))
+            }
+            Self::Compact => {
+                let tree = Tree::<Std>::compact_with_limit(states);
+                Box::new(tree.within(bytes).with_form(form))
+            }
         }
     }
+
+    /// The stores that a search by distance uses, one after another.
+    pub(super) fn stages(self, max_memory: Option<u64>) -> Vec<Stage> {
+        let until = |kind, until| Stage { kind, until };
+        match (self, max_memory) {
+            (Self::Auto, Some(bytes)) => {
+                let share = |percent: u64| Some(Pause::Bytes(bytes / 100 * percent));
+                vec![
+                    until(Self::Flat, share(Self::FLAT_SHARE)),
+                    until(Self::Tree, share(Self::TREE_SHARE)),
+                    until(Self::Compact, None),
+                ]
+            }
+            (Self::Auto | Self::Flat, _) => vec![until(Self::Flat, None)],
+            (Self::Fingerprint | Self::Bits(_), _) => vec![until(self, None)],
+            (Self::Tree | Self::Compact, _) => vec![
+                until(self, Some(Pause::States(ENOUGH_TO_LEARN))),
+                until(self, None),
+            ],
+        }
+    }
+}
+
+/// How large a store may become.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    pub(super) states: usize,
+    pub(super) bytes: usize,
+}
+
+/// Learns from the states of a store what states have in common.
+pub(super) fn learn<S: System>(system: &S, store: &dyn Store) -> Option<Form> {
+    let mut worker = store.worker();
+    let mut reader = Reader::default();
+    let mut sample: Option<Sample> = None;
+    let every = (store.len() / Sample::ENOUGH).max(1);
+    let mut number = 0;
+    store.for_each(&mut |id| {
+        number += 1;
+        if number % every == 0 {
+            let state = reader.read(system, worker.as_mut(), id).parts();
+            let sample = sample.get_or_insert_with(|| Sample::new(state.ends));
+            sample.add(state);
+        }
+    });
+    sample?.form()
 }
 
 /// Copies all states into another store.

@@ -40,11 +40,117 @@ fn all_stores_give_the_same() {
                 let search = Search::new().order(order).properties(PropertySet::ALL);
                 super::run(search.store(store).collect_all(), &system)
             };
-            let (flat, tree) = (run(StoreKind::Flat), run(StoreKind::Tree));
-            assert_eq!((flat.noticed.store, tree.noticed.store), ("flat", "tree"));
-            assert_eq!(essence(&flat), essence(&tree));
+            let flat = run(StoreKind::Flat);
+            assert_eq!(flat.noticed.store, "flat");
+            for (kind, name) in [(StoreKind::Tree, "tree"), (StoreKind::Compact, "compact")] {
+                let other = run(kind);
+                assert_eq!(other.noticed.store, name);
+                assert_eq!(essence(&flat), essence(&other));
+            }
         }
     }
+}
+
+/// Enough states for a tree to learn from, with violations before and after.
+#[test]
+fn all_stores_give_the_same_with_any_number_of_workers() {
+    let thread = [
+        Increment(0),
+        Read(1),
+        WriteNext(1),
+        Increment(2),
+        Read(0),
+        WriteNext(2),
+    ];
+    let failing = [
+        Increment(1),
+        Increment(0),
+        Assert(0, 9),
+        Increment(1),
+        Assert(2, 0),
+    ];
+    let system = Counters::new(&[&thread, &thread, &failing, &thread, &thread]).with_limit(3);
+    let run = |store, workers| {
+        let search = Search::new().store(store).workers(workers);
+        run(search.collect_all(), &system)
+    };
+    let alone = run(StoreKind::Flat, 1);
+    assert!(alone.statistics.states > 20_000);
+    for kind in [StoreKind::Flat, StoreKind::Tree, StoreKind::Compact] {
+        for workers in [1, 2, 3, 8] {
+            let mut outcome = run(kind, workers);
+            assert_eq!(outcome.statistics.workers, workers);
+            outcome.statistics.workers = 1;
+            // Of several shortest ways, any may be told; how many switches it has may differ.
+            for (one, other) in outcome.violations.iter_mut().zip(&alone.violations) {
+                one.switches = other.switches;
+            }
+            assert_eq!(essence(&outcome), essence(&alone), "{kind:?}, {workers}");
+        }
+    }
+}
+
+/// What is found is real, and nothing is verified.
+#[test]
+fn approximate_stores_never_verify() {
+    let failing = [Increment(0), Assert(0, 1), Lock(0), Increment(1), Lock(1)];
+    let other = [Lock(1), Read(0), WriteNext(0), Assert(1, 0), Lock(0)];
+    let kinds = [StoreKind::Fingerprint, StoreKind::Bits(1 << 16)];
+    for system in [
+        Counters::racing(4),
+        Counters::racing(4).with_limit(2),
+        Counters::new(&[&failing, &other, &failing]),
+        Counters::new(&[]),
+    ] {
+        for order in ORDERS {
+            for (kind, workers) in [(kinds[0], 1), (kinds[0], 3), (kinds[1], 1), (kinds[1], 3)] {
+                for all in [false, true] {
+                    let search = |kind| {
+                        let search = Search::new().order(order).store(kind).workers(workers);
+                        let search = search.properties(PropertySet::ALL);
+                        run(if all { search.collect_all() } else { search }, &system)
+                    };
+                    let (flat, outcome) = (search(StoreKind::Flat), search(kind));
+                    let assumed = match kind {
+                        StoreKind::Fingerprint => Kind::Fingerprints,
+                        _ => Kind::Bits,
+                    };
+                    let missed = outcome.explored.assumptions().find(assumed);
+                    assert!(missed.is_some_and(|one| one.detail.is_some()));
+                    assert!(!outcome.explored.is_complete() && !outcome.explored.is_exhausted());
+                    assert_ne!(outcome.verdict(), Verdict::Verified);
+                    // So few states that none is missed here. Executions that do not end are not looked for.
+                    let found = |outcome: &Outcome| -> Vec<_> {
+                        let all = outcome.violations.iter();
+                        let all = all.filter(|v| v.property() != Property::Termination);
+                        all.map(|v| (v.property(), v.places())).collect()
+                    };
+                    if all {
+                        assert_eq!(outcome.statistics.states, flat.statistics.states);
+                        assert_eq!(found(&outcome), found(&flat));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A table that is too small misses states, and says so.
+#[test]
+fn a_small_table_of_bits_misses_states() {
+    let system = Counters::racing(6);
+    let all = run(Search::new(), &system).statistics.states;
+    let outcome = run(Search::new().store(StoreKind::Bits(64)), &system);
+    assert!(outcome.statistics.states < all);
+    assert_eq!(outcome.verdict(), Verdict::Inconclusive);
+    let assumptions = outcome.explored.assumptions();
+    let detail = assumptions
+        .find(Kind::Bits)
+        .and_then(|one| one.detail.clone());
+    assert_eq!(
+        detail.as_deref(),
+        Some("with a probability of at most 1.000")
+    );
 }
 
 #[test]

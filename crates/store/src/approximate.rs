@@ -1,0 +1,258 @@
+//! [`Approximate`]: states by 64 bits of a hash, for searches that fit nowhere else.
+//!
+//! A state is named by its *fingerprint*, and only that is remembered, whole or by a few bits ([`filter`]). What is not remembered
+//! are the words: they are kept beside, from when a state is found to be new until the level after it begins
+//! ([`waiting`]).
+//!
+//! # What it promises
+//!
+//! **A state that is said to be new is.** So whatever is found is real. But a state that is said to be known may be new: two states can have the same
+//! fingerprint, or the bits of a state can be those of others. Such a state is *missed*, and so is what would be reached only from there.
+//! [`Store::approximation`] says how probable that is, and whoever searches must not claim to have seen everything.
+//!
+//! **One `New`.** However many workers insert a state at the same time, exactly one of them is told that it is new.
+//!
+//! # How probable it is that a state was missed
+//!
+//! With `n` states and fingerprints that are as good as random: of `n * n / 2` pairs of states, each has the same fingerprint with probability
+//! `2^-64`. So it is at most `n^2 / 2^65` that any two have. In a table of bits of which a part `f` is set, three bits of a new state are all set with
+//! probability `f^3`, and it was less before, when fewer were set: so it is at most `n * f^3` that this has ever happened.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::family::{Family, Lock, Std};
+use crate::hash::fingerprint;
+use crate::lines::{Lines, Load};
+use crate::parts::{Changed, Parts};
+use crate::queue::Queue;
+use crate::{Inserted, Memory, StateId, Store, StoreFull, Told, Worker};
+
+mod filter;
+mod waiting;
+
+use filter::{Bits, Entered, Filter};
+use waiting::Waiting;
+
+/// How a store that is not exact remembers states.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Remembers {
+    /// By 64 bits of a hash.
+    Fingerprints,
+    /// By a few bits of a table.
+    Bits,
+}
+
+/// What is known of states that a store may have missed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Approximation {
+    /// How it remembers states.
+    pub remembers: Remembers,
+    /// The probability that any state was missed is at most this, and at most one.
+    pub missed: f64,
+}
+
+/// A set that may take a new state for one that it has.
+pub struct Approximate<F: Family = Std> {
+    filter: F::Lock<Filter<F>>,
+    waiting: Waiting<F>,
+    len: AtomicUsize,
+    most: usize,
+    budget: usize,
+}
+
+impl<F: Family> Approximate<F> {
+    /// An empty set of fingerprints that takes at most that many states.
+    #[must_use]
+    pub fn fingerprints(most: usize) -> Self {
+        Self::over(most, Filter::Fingerprints(Lines::new(Load::HEAVY)))
+    }
+
+    /// An empty table of bits that takes at most that many states, and about so many bytes.
+    #[must_use]
+    pub fn bits(most: usize, bytes: usize) -> Self {
+        Self::over(most, Filter::Bits(Bits::new(bytes)))
+    }
+
+    fn over(most: usize, filter: Filter<F>) -> Self {
+        Self {
+            filter: F::Lock::new(filter),
+            waiting: Waiting::new(),
+            len: AtomicUsize::new(0),
+            most,
+            budget: usize::MAX,
+        }
+    }
+
+    /// The same, which should take no more memory than that. Whether it does, somebody else looks; it grows by less when it comes near.
+    #[must_use]
+    pub fn within(mut self, bytes: usize) -> Self {
+        self.budget = bytes;
+        self.filter.get_mut().set_budget(bytes);
+        self
+    }
+}
+
+impl<F: Family> Store for Approximate<F> {
+    fn name(&self) -> &'static str {
+        self.filter.read(|filter| match filter {
+            Filter::Fingerprints(_) => "fingerprint",
+            Filter::Bits(_) => "bits",
+        })
+    }
+
+    fn worker(&self) -> Box<dyn Worker + '_> {
+        Box::new(ApproximateWorker {
+            store: self,
+            queue: Queue::default(),
+            names: Vec::new(),
+        })
+    }
+
+    fn clear(&mut self) {
+        let bytes = self.filter.read(|filter| match filter {
+            Filter::Fingerprints(_) => None,
+            Filter::Bits(bits) => Some(bits.memory_bytes()),
+        });
+        let empty = match bytes {
+            None => Self::fingerprints(self.most),
+            Some(bytes) => Self::bits(self.most, bytes),
+        };
+        *self = empty.within(self.budget);
+    }
+
+    fn len(&self) -> usize {
+        self.len.load(Ordering::Relaxed)
+    }
+
+    fn memory(&self) -> Memory {
+        vec![
+            ("states", self.filter.read(Filter::memory_bytes)),
+            ("waiting", self.waiting.memory_bytes()),
+        ]
+    }
+
+    fn for_each(&self, see: &mut dyn FnMut(StateId)) {
+        self.filter.read(|filter| {
+            if let Filter::Fingerprints(lines) = filter {
+                let slots = (0..lines.slot_bound()).map(|slot| lines.slot(slot));
+                (slots.filter(|name| *name != 0)).for_each(|name| see(StateId(name)));
+            }
+        });
+    }
+
+    fn index_bound(&self) -> usize {
+        self.filter.read(|filter| match filter {
+            Filter::Fingerprints(lines) => lines.slot_bound(),
+            Filter::Bits(_) => 0,
+        })
+    }
+
+    fn index(&self, id: StateId) -> usize {
+        let index = self.filter.read(|filter| filter.index(id.0));
+        index.expect("the state is there")
+    }
+
+    fn at(&self, index: usize) -> StateId {
+        let name = self.filter.read(|filter| match filter {
+            Filter::Fingerprints(lines) => lines.slot(index),
+            Filter::Bits(_) => 0,
+        });
+        assert_ne!(name, 0, "there is a state with that index");
+        StateId(name)
+    }
+
+    fn approximation(&self) -> Option<Approximation> {
+        let states = self.len() as f64;
+        self.filter.read(|filter| {
+            let (remembers, missed) = match filter {
+                Filter::Fingerprints(_) => {
+                    (Remembers::Fingerprints, states * states / 2_f64.powi(65))
+                }
+                Filter::Bits(bits) => (Remembers::Bits, states * bits.chance()),
+            };
+            Some(Approximation {
+                remembers,
+                missed: missed.min(1.0),
+            })
+        })
+    }
+
+    fn begin_level(&self) {
+        self.waiting.begin_level();
+    }
+}
+
+struct ApproximateWorker<'s, F: Family> {
+    store: &'s Approximate<F>,
+    queue: Queue,
+    /// The fingerprints of queued states.
+    names: Vec<u64>,
+}
+
+impl<F: Family> ApproximateWorker<'_, F> {
+    /// Inserts queued states from a number on, until all are or the table must grow. Returns the first that is not.
+    fn insert_from(&self, filter: &Filter<F>, mut next: usize, told: &mut Told<'_>) -> usize {
+        for name in &self.names[next..] {
+            filter.prefetch(*name);
+        }
+        while let Some(&name) = self.names.get(next) {
+            let words = self.queue.get(next);
+            let insertion = match filter.enter(name, self.store.len.load(Ordering::Relaxed)) {
+                Entered::Crowded => return next,
+                Entered::Known => Ok((StateId(name), Inserted::Known)),
+                // Of all that were added, those that were first count: exactly as many as there is room for.
+                Entered::New
+                    if self.store.len.fetch_add(1, Ordering::Relaxed) >= self.store.most =>
+                {
+                    self.store.len.fetch_sub(1, Ordering::Relaxed);
+                    Err(StoreFull)
+                }
+                Entered::New => {
+                    self.store.waiting.add(name, words);
+                    Ok((StateId(name), Inserted::New))
+                }
+            };
+            told(next, words, insertion);
+            next += 1;
+        }
+        next
+    }
+}
+
+impl<F: Family> Worker for ApproximateWorker<'_, F> {
+    fn read(&mut self, id: StateId, words: &mut Vec<u64>) {
+        self.store.waiting.read(id.0, words);
+    }
+
+    fn begin(&mut self, id: StateId, words: &mut Vec<u64>) {
+        self.read(id, words);
+    }
+
+    fn queue(&mut self, state: Parts<'_>, _: Changed) {
+        self.names.push(fingerprint(state.words));
+        self.queue.push(state.words);
+    }
+
+    fn queued(&self) -> usize {
+        self.names.len()
+    }
+
+    fn flush(&mut self, told: &mut Told<'_>) {
+        let store = self.store;
+        let mut next = 0;
+        while next < self.names.len() {
+            next = (store.filter).read(|filter| self.insert_from(filter, next, told));
+            if let Some(name) = self.names.get(next) {
+                (store.filter).write(|filter| filter.make_room(*name, store.len()));
+            }
+        }
+        self.queue.clear();
+        self.names.clear();
+    }
+
+    fn find(&mut self, state: Parts<'_>) -> Option<StateId> {
+        let name = fingerprint(state.words);
+        let found = self.store.filter.read(|filter| filter.contains(name));
+        found.then_some(StateId(name))
+    }
+}

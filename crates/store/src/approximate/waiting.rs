@@ -1,0 +1,103 @@
+//! [`Waiting`]: the words of states that wait to be expanded.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use crate::family::{Family, Lock};
+
+const SHARDS: usize = 64;
+
+/// Words by fingerprints, of the level that is expanded and of the next one.
+pub(super) struct Waiting<F: Family> {
+    shards: Box<[F::Lock<Shard>]>,
+}
+
+#[derive(Default)]
+struct Shard {
+    now: Level,
+    next: Level,
+}
+
+#[derive(Default)]
+struct Level {
+    places: HashMap<u64, (usize, u32), BuildHasherDefault<AsIs>>,
+    words: Vec<u64>,
+}
+
+/// Fingerprints need no hash.
+#[derive(Default)]
+struct AsIs(u64);
+
+impl Hasher for AsIs {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = self.0 << 8 | u64::from(*byte);
+        }
+    }
+
+    fn write_u64(&mut self, name: u64) {
+        self.0 = name;
+    }
+}
+
+impl Level {
+    fn get(&self, name: u64) -> Option<&[u64]> {
+        let &(start, length) = self.places.get(&name)?;
+        Some(&self.words[start..start + length as usize])
+    }
+
+    fn memory_bytes(&self) -> usize {
+        // One byte more for each place of the map.
+        let place = size_of::<(u64, (usize, u32))>() + 1;
+        self.words.capacity() * size_of::<u64>() + self.places.capacity() * place * 8 / 7
+    }
+}
+
+impl<F: Family> Waiting<F> {
+    pub(super) fn new() -> Self {
+        Self {
+            shards: (0..SHARDS)
+                .map(|_| F::Lock::new(Shard::default()))
+                .collect(),
+        }
+    }
+
+    fn shard(&self, name: u64) -> &F::Lock<Shard> {
+        &self.shards[(name >> 20) as usize % SHARDS]
+    }
+
+    /// Adds a state to the next level.
+    pub(super) fn add(&self, name: u64, words: &[u64]) {
+        self.shard(name).write(|Shard { next, .. }| {
+            (next.places).insert(name, (next.words.len(), words.len() as u32));
+            next.words.extend_from_slice(words);
+        });
+    }
+
+    /// Reads a state, in place of what was in the buffer. Panics if it does not wait.
+    pub(super) fn read(&self, name: u64, words: &mut Vec<u64>) {
+        words.clear();
+        self.shard(name).read(|Shard { now, next }| {
+            let found = now.get(name).or_else(|| next.get(name));
+            words.extend_from_slice(found.expect("the state waits"));
+        });
+    }
+
+    /// Forgets the level that was expanded.
+    pub(super) fn begin_level(&self) {
+        for shard in &self.shards {
+            shard.write(|shard| shard.now = std::mem::take(&mut shard.next));
+        }
+    }
+
+    pub(super) fn memory_bytes(&self) -> usize {
+        let shards = self.shards.iter().map(|shard| {
+            shard.read(|Shard { now, next }| now.memory_bytes() + next.memory_bytes())
+        });
+        shards.sum()
+    }
+}

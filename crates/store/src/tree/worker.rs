@@ -1,0 +1,339 @@
+//! The worker of a [`Tree`].
+
+use std::sync::atomic::Ordering;
+
+use super::form::{Form, Formed};
+use super::queue::Queue;
+use super::quotients::Entered;
+use super::shape::{self, Nodes, Source};
+use super::{Crowded, Tables, Tree, is_formed};
+use crate::family::{Family, Lock};
+use crate::hash::mix;
+use crate::interned::{Refused, Spare};
+use crate::parts::{Changed, Parts};
+use crate::{Inserted, Insertion, StateId, StoreFull, Told, Worker};
+
+pub(super) struct TreeWorker<'s, F: Family> {
+    store: &'s Tree<F>,
+    queue: Queue,
+    /// Of each queued state, what is known beside its words.
+    queued: Vec<Queued>,
+    /// The states that were begun since the last flush; the first one is nothing.
+    parents: Vec<Parent>,
+    parent: usize,
+    /// The roots of queued states, as far as they are known.
+    roots: Vec<Result<u64, StoreFull>>,
+    /// The words of the current state that have changed.
+    changed: Vec<u32>,
+    /// The state that was read last, if it has the form.
+    last_read: Formed,
+    /// The nodes of the state that was queued last and has the form.
+    nodes: Vec<u32>,
+    numbers: Numbers,
+}
+
+/// How a worker gets numbers of words and pairs.
+struct Numbers {
+    spare_word: Spare,
+    spare_pair: Spare,
+    /// Some pairs and their numbers, which never change.
+    known_pairs: Box<[(u64, u32)]>,
+    crowded: Option<Crowded>,
+}
+
+const KNOWN_PAIRS_BITS: u32 = 11;
+const NO_NUMBER: u32 = u32::MAX;
+
+struct Queued {
+    /// The state before it.
+    parent: usize,
+    changed: Changed,
+    /// Whether it has the form.
+    is_formed: bool,
+}
+
+/// A state that was begun: its nodes by the form, or others.
+#[derive(Default)]
+struct Parent {
+    is_formed: bool,
+    formed: Formed,
+    other: Nodes,
+}
+
+/// Numbers for what is new.
+struct Adding<'a, F: Family> {
+    store: &'a Tree<F>,
+    tables: &'a Tables<F>,
+    numbers: &'a mut Numbers,
+}
+
+impl<F: Family> Adding<'_, F> {
+    fn or_crowded(
+        &mut self,
+        number: Result<u32, Refused>,
+        crowded: Crowded,
+    ) -> Result<u32, StoreFull> {
+        number.map_err(|refused| {
+            if let Refused::Crowded = refused {
+                self.numbers.crowded = Some(crowded);
+            }
+            StoreFull
+        })
+    }
+}
+
+impl<F: Family> Source for Adding<'_, F> {
+    type Refused = StoreFull;
+
+    #[inline]
+    fn word(&mut self, word: u64) -> Result<u32, StoreFull> {
+        let spare = &mut self.numbers.spare_word;
+        let number = (self.store.words).number(&self.tables.words, spare, word);
+        self.or_crowded(number, Crowded::Word(word))
+    }
+
+    #[inline]
+    fn pair(&mut self, pair: u64) -> Result<u32, StoreFull> {
+        let known = (mix(pair) >> (64 - KNOWN_PAIRS_BITS)) as usize;
+        if let (there, number) = self.numbers.known_pairs[known]
+            && there == pair
+            && number != NO_NUMBER
+        {
+            return Ok(number);
+        }
+        let spare = &mut self.numbers.spare_pair;
+        let number = (self.store.pairs).number(&self.tables.pairs, spare, pair);
+        let number = self.or_crowded(number, Crowded::Pair(pair))?;
+        self.numbers.known_pairs[known] = (pair, number);
+        Ok(number)
+    }
+}
+
+/// Numbers that are there.
+struct Looking<'a, F: Family> {
+    store: &'a Tree<F>,
+    tables: &'a Tables<F>,
+}
+
+/// A word or pair of a state is in no other.
+struct Absent;
+
+impl<F: Family> Source for Looking<'_, F> {
+    type Refused = Absent;
+
+    fn word(&mut self, word: u64) -> Result<u32, Absent> {
+        let found = self.store.words.find(&self.tables.words, word);
+        found.ok_or(Absent)
+    }
+
+    fn pair(&mut self, pair: u64) -> Result<u32, Absent> {
+        let found = self.store.pairs.find(&self.tables.pairs, pair);
+        found.ok_or(Absent)
+    }
+}
+
+impl<'s, F: Family> TreeWorker<'s, F> {
+    pub(super) fn new(store: &'s Tree<F>) -> Self {
+        Self {
+            store,
+            queue: Queue::default(),
+            queued: Vec::new(),
+            parents: vec![Parent::default()],
+            parent: 0,
+            roots: Vec::new(),
+            changed: Vec::new(),
+            last_read: Formed::default(),
+            nodes: Vec::new(),
+            numbers: Numbers {
+                spare_word: Spare::default(),
+                spare_pair: Spare::default(),
+                known_pairs: vec![(0, NO_NUMBER); 1 << KNOWN_PAIRS_BITS].into(),
+                crowded: None,
+            },
+        }
+    }
+
+    fn form(&self) -> &'s Form {
+        let form = self.store.form.as_ref();
+        form.expect("only states of a store with a form have one")
+    }
+
+    /// The root of a queued state. Nothing if there is no room for it.
+    #[inline]
+    fn root_of(&mut self, tables: &Tables<F>, number: usize) -> Result<u64, StoreFull> {
+        let state = self.queue.get(number);
+        let Queued {
+            parent,
+            changed,
+            is_formed,
+        } = self.queued[number];
+        let before = &self.parents[parent];
+        let mut adding = Adding {
+            store: self.store,
+            tables,
+            numbers: &mut self.numbers,
+        };
+        if !is_formed {
+            let reuses =
+                !before.is_formed && (before.other).note_changes(state, changed, &mut self.changed);
+            let before = reuses.then_some(&before.other);
+            return shape::root(&mut adding, state, before, &self.changed);
+        }
+        let form = self.store.form.as_ref();
+        let form = form.expect("only states of a store with a form have one");
+        let mut words_before = None;
+        if before.is_formed {
+            self.nodes.clear();
+            self.nodes.extend_from_slice(&before.formed.nodes);
+            words_before = Some(&*before.formed.words);
+        }
+        form.root(&mut self.nodes, words_before, state.words, |pair| {
+            adding.pair(pair)
+        })
+    }
+
+    /// Finds the roots of queued states until a table must grow.
+    fn find_roots(&mut self, tables: &Tables<F>) -> Option<Crowded> {
+        while self.roots.len() < self.queue.len() {
+            let root = self.root_of(tables, self.roots.len());
+            if self.numbers.crowded.is_some() {
+                return self.numbers.crowded.take();
+            }
+            if let Ok(root) = root {
+                tables.roots.prefetch(root);
+            }
+            self.roots.push(root);
+        }
+        None
+    }
+
+    /// Inserts queued states from a number on, until all are or a table must grow.
+    fn insert(
+        &mut self,
+        tables: &Tables<F>,
+        next: &mut usize,
+        told: &mut Told<'_>,
+    ) -> Option<Crowded> {
+        let crowded = self.find_roots(tables);
+        if crowded.is_some() {
+            return crowded;
+        }
+        while *next < self.roots.len() {
+            let insertion = match self.roots[*next] {
+                Err(full) => Err(full),
+                Ok(root) => match tables.roots.enter(root, self.store.len_now()) {
+                    Entered::Crowded => return Some(Crowded::Root(root)),
+                    Entered::Known => Ok((StateId(root), Inserted::Known)),
+                    Entered::New => self.store.count(root),
+                },
+            };
+            told(*next, self.queue.get(*next).words, insertion);
+            *next += 1;
+        }
+        None
+    }
+}
+
+impl<F: Family> Tree<F> {
+    #[inline]
+    fn len_now(&self) -> usize {
+        self.len.load(Ordering::Relaxed)
+    }
+
+    /// Of all that were added, those that were first count: exactly as many as there is room for.
+    fn count(&self, root: u64) -> Insertion {
+        if self.len.fetch_add(1, Ordering::Relaxed) >= self.most {
+            self.len.fetch_sub(1, Ordering::Relaxed);
+            return Err(StoreFull);
+        }
+        Ok((StateId(root), Inserted::New))
+    }
+}
+
+impl<F: Family> Worker for TreeWorker<'_, F> {
+    fn read(&mut self, id: StateId, words: &mut Vec<u64>) {
+        words.clear();
+        if is_formed(id.0) {
+            let form = self.form();
+            self.last_read.go_to(form, &self.store.pairs, id.0);
+            words.extend_from_slice(&self.last_read.words);
+        } else {
+            shape::read(&self.store.words, &self.store.pairs, id.0, words);
+        }
+    }
+
+    fn begin(&mut self, id: StateId, words: &mut Vec<u64>) {
+        if self.queued.is_empty() {
+            self.parent = 0;
+        }
+        self.parent += 1;
+        if self.parent == self.parents.len() {
+            self.parents.push(Parent::default());
+        }
+        let is_formed = is_formed(id.0);
+        self.parents[self.parent].is_formed = is_formed;
+        if is_formed {
+            self.read(id, words);
+            let parent = &mut self.parents[self.parent].formed;
+            parent.words.clone_from(&self.last_read.words);
+            parent.nodes.clone_from(&self.last_read.nodes);
+        } else {
+            let parent = &mut self.parents[self.parent].other;
+            parent.descend(&self.store.words, &self.store.pairs, id.0);
+            words.clear();
+            words.extend_from_slice(&parent.words);
+        }
+    }
+
+    fn queue(&mut self, state: Parts<'_>, changed: Changed) {
+        let form = self.store.form.as_ref();
+        let is_formed = form.is_some_and(|form| form.fits(state.ends));
+        self.queue.push(match is_formed {
+            // The ends are those of the form.
+            true => Parts { ends: &[], ..state },
+            false => state,
+        });
+        self.queued.push(Queued {
+            parent: self.parent,
+            changed,
+            is_formed,
+        });
+    }
+
+    fn queued(&self) -> usize {
+        self.queue.len()
+    }
+
+    fn flush(&mut self, told: &mut Told<'_>) {
+        let store = self.store;
+        let mut next = 0;
+        while let Some(crowded) = (store.tables).read(|tables| self.insert(tables, &mut next, told))
+        {
+            store.make_room(&crowded);
+        }
+        self.queue.clear();
+        self.queued.clear();
+        self.roots.clear();
+        // The state that was begun last may have more successors.
+        self.parents.swap(1.min(self.parent), self.parent);
+        self.parent = self.parent.min(1);
+    }
+
+    fn find(&mut self, state: Parts<'_>) -> Option<StateId> {
+        self.store.tables.read(|tables| {
+            let mut looking = Looking {
+                store: self.store,
+                tables,
+            };
+            let root = match &self.store.form {
+                Some(form) if form.fits(state.ends) => {
+                    let nodes = &mut self.nodes;
+                    form.root(nodes, None, state.words, |pair| looking.pair(pair))
+                }
+                _ => shape::root(&mut looking, state, None, &[]),
+            };
+            let root = root.ok()?;
+            tables.roots.contains(root).then_some(StateId(root))
+        })
+    }
+}
