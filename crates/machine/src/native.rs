@@ -72,6 +72,8 @@ impl Stop {
 /// A state has it if it has that many words, and the first is not [`Layout::GENERAL`].
 #[derive(Clone, Debug)]
 pub struct Layout {
+    /// How many words a state has.
+    pub size: usize,
     /// Where each part ends, in words.
     pub ends: Vec<u32>,
     /// The first byte of the area of each thread.
@@ -106,8 +108,9 @@ impl Layout {
 
     /// How many words a state has.
     #[must_use]
+    #[inline]
     pub fn size(&self) -> usize {
-        self.ends.last().map_or(0, |end| *end as usize)
+        self.size
     }
 
     /// How many threads there are.

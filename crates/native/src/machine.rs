@@ -249,7 +249,9 @@ impl NativeMachine {
                 step.next_choice = None;
                 return false;
             }
-            step.status = Status::Moved;
+            if step.status != Status::Moved {
+                step.status = Status::Moved;
+            }
             let of_others = match native.frame.wakes {
                 0 => Changed::NONE,
                 _ => native.all_threads,
@@ -257,8 +259,9 @@ impl NativeMachine {
             let written = Changed::NONE.with_bits(native.frame.changed);
             step.changed = thread.bit.with(written).with(of_others);
         }
-        let accesses = native.accesses().iter();
-        (step.footprint).extend(accesses.map(|access| access.access(blocked)));
+        for access in native.accesses() {
+            step.footprint.push(access.access(blocked));
+        }
         true
     }
 

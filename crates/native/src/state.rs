@@ -19,8 +19,12 @@ impl PackedState {
     /// The state of these words.
     #[inline]
     pub(crate) fn set_words(&mut self, words: &[u64]) {
-        self.words.clear();
-        self.words.extend_from_slice(words);
+        if self.words.len() == words.len() {
+            self.words.copy_from_slice(words);
+        } else {
+            self.words.clear();
+            self.words.extend_from_slice(words);
+        }
         self.is_packed = true;
         self.is_unpacked.set(false);
     }

@@ -102,6 +102,7 @@ impl Worklist for Share<'_> {
         Ok(root.0)
     }
 
+    #[inline]
     fn next(&mut self) -> Option<Visit> {
         if self.interrupted() || self.crew.in_vain.load(Ordering::Relaxed) {
             return None;
@@ -122,6 +123,7 @@ impl Worklist for Share<'_> {
         })
     }
 
+    #[inline]
     fn edge(&mut self, _: &Visit, edge: Edge) -> Result<u64, StoreFull> {
         if edge.inserted == Inserted::New {
             self.found.push(edge.to);

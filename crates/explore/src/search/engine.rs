@@ -48,6 +48,9 @@ pub(super) struct Engine<'r, 's, W> {
     /// How many states were expanded in this round, and how many may be, if it is in vain.
     expanded: u64,
     most_expanded: Option<u64>,
+    /// Whether there is something to check in every state, or only in those with new threads.
+    checks_all_states: bool,
+    checks_new_threads: bool,
     /// What invariants have read; of no interest here.
     reads: Footprint,
 }
@@ -99,6 +102,8 @@ impl<'r, 's, W: Worklist> Engine<'r, 's, W> {
             words: Vec::new(),
             expanded: 0,
             most_expanded: None,
+            checks_all_states: true,
+            checks_new_threads: true,
             reads: Footprint::new(),
         }
     }
@@ -135,6 +140,8 @@ impl<'r, 's, W: Worklist> Engine<'r, 's, W> {
         system: &mut S,
         reduction: &mut dyn Reduction<S>,
     ) {
+        self.checks_all_states = self.checks(Property::Invariant) && system.has_invariants();
+        self.checks_new_threads = system.starts_threads();
         let mut current = S::State::default();
         let mut first_found = None;
         while !self.stopped {
@@ -474,8 +481,8 @@ impl<S: System, W: Worklist> Expansion<'_, '_, '_, S, W> {
         engine.queued.push(Queued {
             from,
             path_is_empty: path.is_empty(),
-            to_check: engine.checks(Property::Invariant) && system.has_invariants()
-                || system.starts_threads() && system.failed(state),
+            to_check: engine.checks_all_states
+                || engine.checks_new_threads && system.failed(state),
             legs,
         });
         if engine.queued.len() >= BATCH || engine.nears_max_states() {

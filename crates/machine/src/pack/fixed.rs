@@ -255,6 +255,7 @@ impl Fixed {
             fields.collect()
         };
         native::Layout {
+            size: self.size(),
             ends: self.ends.clone(),
             areas: self.areas.iter().map(|area| area.start).collect(),
             area_bits: (0..self.areas.len())
