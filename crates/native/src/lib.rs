@@ -182,7 +182,12 @@ impl Code {
             tables: &tables,
         };
         let mut flags = settings::builder();
-        for (name, value) in [("opt_level", "none"), ("is_pic", "false")] {
+        let verify = if cfg!(debug_assertions) { "true" } else { "false" };
+        for (name, value) in [
+            ("opt_level", "none"),
+            ("is_pic", "false"),
+            ("enable_verifier", verify),
+        ] {
             flags.set(name, value).expect("a flag that exists");
         }
         let flags = settings::Flags::new(flags);

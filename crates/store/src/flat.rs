@@ -92,7 +92,7 @@ impl<F: Family> Store for Flat<F> {
             store: self,
             queue: Queue::default(),
             hashes: Vec::new(),
-            probes: Vec::new(),
+            found: Vec::new(),
             records: Reader::new(&self.records),
             open: Vec::new(),
             begun: Vec::new(),
@@ -147,12 +147,19 @@ struct Open {
     end: u32,
 }
 
+/// The first slot for a state that is empty, or has an entry with the same bits of the hash.
+struct Found<'s, F: Family> {
+    probe: Option<Probe>,
+    /// The record of the entry.
+    record: &'s [F::Word],
+}
+
 struct FlatWorker<'s, F: Family> {
     store: &'s Flat<F>,
     queue: Queue,
     hashes: Vec<u64>,
-    /// The first slot for each that is empty, or has an entry with the same bits of the hash.
-    probes: Vec<Option<Probe>>,
+    /// Where each of them is, or could be.
+    found: Vec<Found<'s, F>>,
     records: Reader<'s, F>,
     /// One for each length, that used last first.
     open: Vec<Open>,
@@ -200,23 +207,29 @@ impl<F: Family> FlatWorker<'_, F> {
         for &hash in hashes {
             index.prefetch(upper(hash));
         }
-        self.probes.clear();
-        self.probes.resize(next, None);
+        self.found.clear();
         for &hash in hashes {
             let probe = index.probe(upper(hash), |entry| upper(entry) == upper(hash));
-            self.probes.push(probe);
             let entry = probe.map_or(0, |probe| probe.entry);
-            if entry != 0
-                && let [first, .., last] = self.records.get(number_of(entry))
-            {
-                prefetch(first);
-                prefetch(last);
+            let mut record: &[F::Word] = &[];
+            if entry != 0 {
+                record = self.records.get(number_of(entry));
+                if let [first, .., last] = record {
+                    prefetch(first);
+                    prefetch(last);
+                }
             }
+            self.found.push(Found { probe, record });
         }
     }
 
     /// Inserts a state that is not where it could be, unless the table must grow first.
-    fn insert(&mut self, index: &Lines<F::Word>, number: usize) -> Option<Insertion> {
+    fn insert(
+        &mut self,
+        index: &Lines<F::Word>,
+        number: usize,
+        probe: Option<Probe>,
+    ) -> Option<Insertion> {
         let hash = self.hashes[number];
         let new = match self.next_number(self.queue.get(number).len()) {
             Ok(new) => new,
@@ -227,7 +240,7 @@ impl<F: Family> FlatWorker<'_, F> {
             place.put(*word);
         }
         let own = entry(hash, new);
-        let claimed = match self.probes[number] {
+        let claimed = match probe {
             Some(Probe { slot, entry: 0 }) => index.claim_at(slot, own).is_ok(),
             _ => false,
         };
@@ -260,13 +273,15 @@ impl<F: Family> FlatWorker<'_, F> {
         told: &mut Told<'_>,
     ) -> usize {
         self.probe(index, next);
+        let first = next;
         while next < self.queue.len() {
             let words = self.queue.get(next);
-            let alike = self.probes[next].map_or(0, |probe| probe.entry);
-            if alike != 0 && is(self.records.get(number_of(alike)), words) {
+            let Found { probe, record } = &self.found[next - first];
+            let alike = probe.map_or(0, |probe| probe.entry);
+            if alike != 0 && is(record, words) {
                 told(next, words, known(alike));
             } else if self.store.len() < index.room()
-                && let Some(insertion) = self.insert(index, next)
+                && let Some(insertion) = self.insert(index, next, *probe)
             {
                 told(next, self.queue.get(next), insertion);
             } else {

@@ -40,7 +40,6 @@ fn held_bytes(pending: &Vec<PendingAccess>) -> usize {
 /// What the alternatives of one thread's next step add up to.
 #[derive(Default)]
 struct Alternatives {
-    enabled: bool,
     blocked: bool,
     blocked_without_assumption: bool,
 }
@@ -63,12 +62,12 @@ impl<S: System> Reduction<S> for Full<S> {
         for position in 0..system.thread_count(state) {
             let thread = Position(position as u32);
             let mut alternatives = Alternatives::default();
-            let mut next = Some(Choice::FIRST);
-            while let Some(choice) = next {
+            let mut choice = Choice::FIRST;
+            loop {
                 let step = &mut self.step;
                 let taken = Action { thread, choice };
                 system.step(state, thread, choice, step);
-                next = step.next_choice;
+                let next = step.next_choice;
                 match &step.status {
                     Status::Ended => effort.ended_steps += 1,
                     Status::Blocked { assumption } => {
@@ -78,7 +77,7 @@ impl<S: System> Reduction<S> for Full<S> {
                     }
                     Status::Moved | Status::Failed(_) => {
                         effort.transitions += 1;
-                        alternatives.enabled = true;
+                        stuck = false;
                         if races_wanted && step.status.makes_its_accesses() {
                             add_pending(&mut self.pending, thread, step);
                         }
@@ -98,14 +97,15 @@ impl<S: System> Reduction<S> for Full<S> {
                         }
                     }
                 }
+                let Some(next) = next else { break };
+                choice = next;
                 // A choice can have billions of alternatives.
-                if next.is_some() && visitor.interrupted(held_bytes(&self.pending)) {
+                if visitor.interrupted(held_bytes(&self.pending)) {
                     return effort;
                 }
             }
-            stuck &= !alternatives.enabled;
             // Only looked at if nobody is enabled.
-            if alternatives.blocked {
+            if alternatives.blocked && stuck {
                 self.blocked.push(BlockedThread {
                     thread,
                     place: system.place(state, thread),
