@@ -60,6 +60,8 @@ pub(super) struct Quotients<F: Family> {
     locks: Box<[F::Lock<()>]>,
     overflow: Lines<F::Word>,
     overflowed: AtomicUsize,
+    /// The index of its first slot.
+    first_over: usize,
     budget: usize,
 }
 
@@ -233,6 +235,8 @@ struct Class<F: Family> {
     spread: Spread,
     words: Vec<F::Word>,
     len: AtomicUsize,
+    /// The index of the first slot of the first line.
+    first_index: usize,
 }
 
 impl<F: Family> Class<F> {
@@ -244,6 +248,7 @@ impl<F: Family> Class<F> {
             spread,
             words,
             len: AtomicUsize::new(0),
+            first_index: 0,
         }
     }
 
@@ -317,6 +322,7 @@ impl<F: Family> Quotients<F> {
             locks: (0..LOCKS).map(|_| F::Lock::new(())).collect(),
             overflow: Lines::new(Load::HEAVY),
             overflowed: AtomicUsize::new(0),
+            first_over: 0,
             budget: usize::MAX,
         }
     }
@@ -425,6 +431,7 @@ impl<F: Family> Quotients<F> {
         {
             self.overflow.grow(hash_of);
         }
+        self.set_indices();
     }
 
     /// Adds a root again that was in the overflow. Those of a class that has grown may have found room.
@@ -460,51 +467,47 @@ impl<F: Family> Quotients<F> {
         self.roots_over().for_each(see);
     }
 
-    /// The classes that there are, each with its first index, and the first index of the overflow.
-    fn indices(&self) -> (Vec<(usize, usize)>, usize) {
+    /// Gives indices to all slots again, after a table has grown.
+    fn set_indices(&mut self) {
         let mut next = 0;
-        let mut firsts = Vec::new();
-        for (class, table) in self.classes.iter().enumerate() {
-            for table in table.iter() {
-                firsts.push((class, next));
-                next += table.spread.homes * table.spread.slots;
-            }
+        for class in self.classes.iter_mut().flatten() {
+            class.first_index = next;
+            next += class.spread.homes * class.spread.slots;
         }
-        (firsts, next)
+        self.first_over = next;
     }
 
     pub(super) fn index_bound(&self) -> usize {
-        self.indices().1 + self.overflow.slot_bound()
+        self.first_over + self.overflow.slot_bound()
     }
 
     pub(super) fn index(&self, root: u64) -> Option<usize> {
         let key = key_of(root);
-        let (firsts, overflow) = self.indices();
-        let &(_, first) = firsts.iter().find(|(class, _)| *class == key.class)?;
         let table = self.class(key.class)?;
         let (home, kept) = table.spread.place(key.key);
         match table.spread.look(&table.copy(home), kept) {
-            Some((slot, found)) => found.then_some(first + home * table.spread.slots + slot),
+            Some((slot, found)) => {
+                found.then_some(table.first_index + home * table.spread.slots + slot)
+            }
             None => {
                 let found = self.overflow.find(hash_of(root), |there| there == root);
-                found.map(|(slot, _)| overflow + slot)
+                found.map(|(slot, _)| self.first_over + slot)
             }
         }
     }
 
     /// The root with an index.
     pub(super) fn at(&self, index: usize) -> u64 {
-        let (firsts, overflow) = self.indices();
-        if let Some(slot) = index.checked_sub(overflow) {
+        if let Some(slot) = index.checked_sub(self.first_over) {
             return self.overflow.slot(slot);
         }
-        let past = firsts.partition_point(|(_, first)| *first <= index);
-        let (class, first) = firsts[past - 1];
-        let table = self.class(class).expect("it has an index");
-        let (home, slot) = (
-            (index - first) / table.spread.slots,
-            (index - first) % table.spread.slots,
-        );
+        let tables = self.classes.iter().enumerate().rev();
+        let mut tables = tables.filter_map(|(class, table)| Some((class, table.as_ref()?)));
+        let (class, table) = tables
+            .find(|(_, table)| table.first_index <= index)
+            .expect("there is a state with that index");
+        let index = index - table.first_index;
+        let (home, slot) = (index / table.spread.slots, index % table.spread.slots);
         let kept = table.spread.get(&table.copy(home), slot);
         assert_ne!(kept, 0, "there is a state with that index");
         let mixed = table.spread.mixed(table.spread.first_of(home), kept);
