@@ -38,21 +38,41 @@ impl Form {
     /// The most words that a state may have.
     pub(super) const MOST_WORDS: usize = MOST_LEAVES * LEAF / size_of::<u64>();
 
-    /// A form with given leaves and inner nodes, for states with parts of these ends. Nothing if the root is
-    /// a pair of leaves, or too large.
+    /// A form with given leaves and inner nodes, for states with parts of these ends. Nothing if it is too large.
+    ///
+    /// Leaves below the root are paired with one that is empty, so that the root is a pair of numbers.
     pub(super) fn new(
         ends: &[u32],
-        leaves: Vec<[Byte; LEAF]>,
+        mut leaves: Vec<[Byte; LEAF]>,
         mut inner: Vec<(u8, u8)>,
     ) -> Option<Self> {
         let words = *ends.last()? as usize;
-        let root = inner.last_mut()?;
-        if root.0 < root.1 {
-            *root = (root.1, root.0);
-        }
-        if usize::from(root.0) < leaves.len() || leaves.len() > MOST_LEAVES {
+        let (left, right) = inner.pop()?;
+        let below = [left, right].map(usize::from);
+        let alone = below.iter().filter(|node| **node < leaves.len()).count();
+        let first_empty = leaves.len();
+        leaves.extend(vec![[NO_BYTE; LEAF]; alone]);
+        if leaves.len() > MOST_LEAVES {
             return None;
         }
+        // Inner nodes are numbered behind the leaves.
+        let shifted = |node: u8| match usize::from(node) < first_empty {
+            true => node,
+            false => node + alone as u8,
+        };
+        for (left, right) in &mut inner {
+            (*left, *right) = (shifted(*left), shifted(*right));
+        }
+        let mut empty = first_empty;
+        let root = [left, right].map(|node| {
+            if usize::from(node) >= first_empty {
+                return shifted(node);
+            }
+            inner.push((node, empty as u8));
+            empty += 1;
+            (leaves.len() + inner.len() - 1) as u8
+        });
+        inner.push((root[0], root[1]));
         debug_assert_eq!(inner.len() + 1, leaves.len());
         let mut of_word = vec![Vec::new(); words];
         for (number, leaf) in leaves.iter().enumerate() {
