@@ -169,3 +169,28 @@ fn the_limit_on_states_is_exact_after_going_over() {
     assert_eq!(cut.explored.cut(), Some(&Kind::States.into()));
     assert_eq!(cut.statistics.states, flat.states - 1);
 }
+
+/// A search is cut before it takes much more than it may, whatever grows.
+#[test]
+fn limits_on_memory_hold_in_every_store() {
+    let thread = [Increment(0), Read(1), WriteNext(1), Increment(2), Read(0)];
+    let system = Counters::new(&[&thread, &thread, &thread, &thread, &thread, &thread]);
+    for (kind, megabytes) in [
+        (StoreKind::Flat, 8),
+        (StoreKind::Tree, 3),
+        (StoreKind::Compact, 2),
+        (StoreKind::Fingerprint, 4),
+    ] {
+        let limit = megabytes << 20;
+        let outcome = run(Search::new().store(kind).max_memory(limit), &system);
+        assert_eq!(
+            outcome.explored.cut().map(|one| one.kind),
+            Some(Kind::Memory)
+        );
+        let taken = outcome.statistics.memory_bytes;
+        assert!(
+            taken > limit && taken < limit / 10 * 11,
+            "{kind:?}: {taken} of {limit}"
+        );
+    }
+}
