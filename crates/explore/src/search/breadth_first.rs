@@ -126,7 +126,8 @@ impl Worklist for Share<'_> {
         if edge.inserted == Inserted::New {
             if self.found.len() == self.found.capacity() {
                 // By less than it would by itself: a frontier can be large, and the limit on memory is to hold.
-                self.found.reserve_exact(self.found.len() / 8 + LARGEST_CHUNK);
+                self.found
+                    .reserve_exact(self.found.len() / 8 + LARGEST_CHUNK);
             }
             self.found.push(edge.to);
         }
