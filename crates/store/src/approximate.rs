@@ -1,8 +1,8 @@
 //! [`Approximate`]: states by 64 bits of a hash, for searches that fit nowhere else.
 //!
-//! A state is named by its *fingerprint*, and only that is remembered, whole or by a few bits ([`filter`]). What is not remembered
+//! A state is named by its *fingerprint*, and only that is remembered, whole or by a few bits (`filter.rs`). What is not remembered
 //! are the words: they are kept beside, from when a state is found to be new until the level after it begins
-//! ([`waiting`]).
+//! (`waiting.rs`).
 //!
 //! # What it promises
 //!

@@ -1,6 +1,6 @@
 //! [`Flat`]: every word of every state.
 //!
-//! - [Records](records): the words of states.
+//! - *Records*: the words of states (`flat/records.rs`).
 //! - A [table](crate::lines) of entries: 32 bits of the hash of a state, and its number.
 //!
 //! # Why it is exact

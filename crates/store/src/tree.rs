@@ -5,10 +5,10 @@
 //! its root takes in a set of roots:
 //!
 //! - `tree` keeps roots whole, in a [table](crate::lines) that is 74 to 86 % full: 8 bytes and little more;
-//! - `compact` keeps of a root what does not follow from [where it is](quotients): 3 to 7 bytes, and some more time.
+//! - `compact` keeps of a root what does not follow from where it is (`tree/quotients.rs`): 3 to 7 bytes, and some more time.
 //!
-//! The tree of a state has one of two shapes. Where a [form] was learned, states with parts of its sizes are split as it says.
-//! All others follow their parts: leaves are words, and words of one part are joined before parts are ([`shape`]).
+//! The tree of a state has one of two shapes. Where a [`Form`] was learned, states with parts of its sizes are split as it says.
+//! All others follow their parts: leaves are words, and words of one part are joined before parts are (`tree/shape.rs`).
 //!
 //! Of a successor, only the paths to what has changed are looked up; the rest is that of the state before.
 //!

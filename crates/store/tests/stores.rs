@@ -226,7 +226,10 @@ impl Alike {
         state.end_part();
         for _ in 0..3 {
             let value = random.below(7);
-            state.extend(&[value << 8 | value + 1, value * value << random.below(50)]);
+            state.extend(&[
+                (value << 8) | (value + 1),
+                (value * value) << random.below(50),
+            ]);
             state.end_part();
         }
         state

@@ -181,13 +181,32 @@ fn statements_can_be_steps() {
 
 #[test]
 fn states_are_kept_where_one_says() {
-    for store in ["auto", "flat", "tree"] {
+    for store in ["auto", "flat", "tree", "compact"] {
         let arguments = ["check", VERIFIED, "--stats", "--store", store];
         let kept_in = if store == "auto" { "flat" } else { store };
         let line = format!("store                   {kept_in}");
         raddle(&arguments).exits(0).says(&[&line, "of these bytes"]);
     }
-    raddle(&["check", VERIFIED, "--store", "attic"]).exits(2);
+    for wrong in ["attic", "bits:", "bits:many", "flat:1M"] {
+        raddle(&["check", VERIFIED, "--store", wrong]).exits(2);
+    }
+}
+
+#[test]
+fn approximate_stores_never_verify() {
+    for (store, kept_in) in [
+        ("fingerprint", "fingerprint"),
+        ("bits", "bits"),
+        ("bits:64K", "bits"),
+    ] {
+        let arguments = ["check", VERIFIED, "--stats", "--store", store];
+        let line = format!("store                   {kept_in}");
+        raddle(&arguments).exits(3).says(&[
+            &line,
+            "inconclusive",
+            "so some may have been missed: with a probability of at most",
+        ]);
+    }
 }
 
 #[test]

@@ -126,6 +126,11 @@ impl Worklist for Share<'_> {
     #[inline]
     fn edge(&mut self, _: &Visit, edge: Edge) -> Result<u64, StoreFull> {
         if edge.inserted == Inserted::New {
+            if self.found.len() == self.found.capacity() {
+                // By less than it would by itself: a frontier can be large, and the limit on memory is to hold.
+                self.found
+                    .reserve_exact(self.found.len() / 8 + LARGEST_CHUNK);
+            }
             self.found.push(edge.to);
         }
         Ok(edge.to.0)

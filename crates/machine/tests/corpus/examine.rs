@@ -159,8 +159,10 @@ impl Examination {
         for (workers, store) in [
             (1, StoreKind::Flat),
             (1, StoreKind::Tree),
+            (1, StoreKind::Compact),
             (2, StoreKind::Tree),
             (3, StoreKind::Flat),
+            (3, StoreKind::Compact),
             (8, StoreKind::Tree),
         ] {
             let properties = instance(reduction).preserves();

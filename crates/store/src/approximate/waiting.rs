@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::family::{Family, Lock};
 
@@ -10,6 +11,8 @@ const SHARDS: usize = 64;
 /// Words by fingerprints, of the level that is expanded and of the next one.
 pub(super) struct Waiting<F: Family> {
     shards: Box<[F::Lock<Shard>]>,
+    /// The most memory that two levels took.
+    most_bytes: AtomicUsize,
 }
 
 #[derive(Default)]
@@ -63,6 +66,7 @@ impl<F: Family> Waiting<F> {
             shards: (0..SHARDS)
                 .map(|_| F::Lock::new(Shard::default()))
                 .collect(),
+            most_bytes: AtomicUsize::new(0),
         }
     }
 
@@ -89,15 +93,19 @@ impl<F: Family> Waiting<F> {
 
     /// Forgets the level that was expanded.
     pub(super) fn begin_level(&self) {
+        let bytes = self.memory_bytes();
+        self.most_bytes.fetch_max(bytes, Ordering::Relaxed);
         for shard in &self.shards {
             shard.write(|shard| shard.now = std::mem::take(&mut shard.next));
         }
     }
 
+    /// How much memory it takes, or took at most.
     pub(super) fn memory_bytes(&self) -> usize {
         let shards = self.shards.iter().map(|shard| {
             shard.read(|Shard { now, next }| now.memory_bytes() + next.memory_bytes())
         });
-        shards.sum()
+        let now: usize = shards.sum();
+        now.max(self.most_bytes.load(Ordering::Relaxed))
     }
 }

@@ -1,7 +1,7 @@
 //! [`Form`]: the shape of the trees of most states, learned from some of them.
 //!
 //! Most programs have states whose parts all have the same sizes. For those, the tree need not follow the parts: its leaves
-//! are groups of four bytes from anywhere in the state, chosen so that what depends on each other is near ([`learn`](super::learn)), and what
+//! are groups of four bytes from anywhere in the state, chosen so that what depends on each other is near (`learn.rs`), and what
 //! a node is follows from where it is. A leaf is 32 bits, and an inner node the number of a pair, so
 //! leaves of two have no number of their own.
 //!
@@ -20,6 +20,9 @@ pub(super) const LEAF: usize = 4;
 /// Sets of leaves and inner nodes are bits of a word.
 const MOST_LEAVES: usize = 64;
 
+/// The leaves with bytes of a word, and which bits of it.
+type Portions = Box<[(u8, u64)]>;
+
 /// How the states are split whose parts have certain ends.
 #[derive(Clone, Debug)]
 pub struct Form {
@@ -28,8 +31,8 @@ pub struct Form {
     leaves: Box<[[Byte; LEAF]]>,
     /// The two nodes below each inner node. Leaves are the first nodes; what is below is before what is above, and the root is last.
     inner: Box<[(u8, u8)]>,
-    /// The leaves with bytes of each word, and which bits of it.
-    of_word: Box<[Box<[(u8, u64)]>]>,
+    /// The leaves of each word.
+    of_word: Box<[Portions]>,
     /// The inner nodes above each leaf.
     above: Box<[u64]>,
 }
@@ -38,37 +41,60 @@ impl Form {
     /// The most words that a state may have.
     pub(super) const MOST_WORDS: usize = MOST_LEAVES * LEAF / size_of::<u64>();
 
-    /// A form with given leaves and inner nodes, for states with parts of these ends. Nothing if the root is
-    /// a pair of leaves, or too large.
+    /// A form with given leaves and inner nodes, for states with parts of these ends. Nothing if it is too large.
+    ///
+    /// Leaves below the root are paired with one that is empty, so that the root is a pair of numbers.
     pub(super) fn new(
         ends: &[u32],
-        leaves: Vec<[Byte; LEAF]>,
+        mut leaves: Vec<[Byte; LEAF]>,
         mut inner: Vec<(u8, u8)>,
     ) -> Option<Self> {
         let words = *ends.last()? as usize;
-        let root = inner.last_mut()?;
-        if root.0 < root.1 {
-            *root = (root.1, root.0);
-        }
-        if usize::from(root.0) < leaves.len() || leaves.len() > MOST_LEAVES {
+        let (left, right) = inner.pop()?;
+        let below = [left, right].map(usize::from);
+        let alone = below.iter().filter(|node| **node < leaves.len()).count();
+        let first_empty = leaves.len();
+        leaves.extend(vec![[NO_BYTE; LEAF]; alone]);
+        if leaves.len() > MOST_LEAVES {
             return None;
         }
+        // Inner nodes are numbered behind the leaves.
+        let shifted = |node: u8| match usize::from(node) < first_empty {
+            true => node,
+            false => node + alone as u8,
+        };
+        for (left, right) in &mut inner {
+            (*left, *right) = (shifted(*left), shifted(*right));
+        }
+        let mut empty = first_empty;
+        let root = [left, right].map(|node| {
+            if usize::from(node) >= first_empty {
+                return shifted(node);
+            }
+            inner.push((node, empty as u8));
+            empty += 1;
+            (leaves.len() + inner.len() - 1) as u8
+        });
+        inner.push((root[0], root[1]));
         debug_assert_eq!(inner.len() + 1, leaves.len());
         let mut of_word = vec![Vec::new(); words];
         for (number, leaf) in leaves.iter().enumerate() {
-            for word in 0..words {
+            for (word, portions) in of_word.iter_mut().enumerate() {
                 let bits: u64 = (leaf.iter())
                     .filter(|&&byte| byte != NO_BYTE && usize::from(byte) / 8 == word)
                     .map(|&byte| 0xff << (byte % 8 * 8))
                     .sum();
                 if bits != 0 {
-                    of_word[word].push((number as u8, bits));
+                    portions.push((number as u8, bits));
                 }
             }
         }
         debug_assert!(
-            (of_word.iter())
-                .all(|parts: &Vec<_>| parts.iter().map(|(_, bits)| *bits).sum::<u64>() == u64::MAX),
+            (of_word.iter()).all(|portions: &Vec<_>| portions
+                .iter()
+                .map(|(_, bits)| *bits)
+                .sum::<u64>()
+                == u64::MAX),
             "every byte is in one leaf"
         );
         let mut above = vec![0_u64; leaves.len() + inner.len()];

@@ -43,7 +43,7 @@ impl Sample {
     #[must_use]
     pub fn form(mut self) -> Option<Form> {
         let words = *self.ends.last()? as usize;
-        if self.rows.len() < FEWEST || words > Form::MOST_WORDS || words < 2 {
+        if self.rows.len() < FEWEST || words > Form::MOST_WORDS || words == 0 {
             return None;
         }
         let varying = (0..words * size_of::<u64>())

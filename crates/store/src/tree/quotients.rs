@@ -7,7 +7,7 @@
 //! 2. *Quotients.* A key is mixed by a bijection between numbers of so many bits. The upper part of what comes out says in
 //!    which line of the table the key is (its *home*), and only the *remainder* is kept there, plus one: zero is no entry. A line is one cache line, and holds
 //!    as many remainders as fit.
-//! 3. *Overflow.* A root whose home is full is kept whole, in a table that all classes share.
+//! 3. *Overflow.* A root whose home is full is kept whole, in a second table of its class.
 //!
 //! # Why it is exact
 //!
@@ -26,7 +26,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{hash_of, node};
 use crate::family::{Family, Lock, Word};
-use crate::lines::{Claim, Lines, Load, growth};
+use crate::lines::{Claim, Lines, growth};
 use crate::prefetch::prefetch;
 
 /// Words of a line.
@@ -58,8 +58,8 @@ pub(super) enum Entered {
 pub(super) struct Quotients<F: Family> {
     classes: Vec<Option<Class<F>>>,
     locks: Box<[F::Lock<()>]>,
-    overflow: Lines<F::Word>,
-    overflowed: AtomicUsize,
+    /// All indices are below this one.
+    index_bound: usize,
     budget: usize,
 }
 
@@ -176,6 +176,12 @@ impl Spread {
     }
 
     #[inline]
+    fn home(&self, key: u64) -> usize {
+        let product = u128::from(self.mixer.mix(key)) * self.homes as u128;
+        (product >> self.mixer.bits) as usize
+    }
+
+    #[inline]
     fn place_mixed(&self, mixed: u64) -> (usize, u64) {
         let product = u128::from(mixed) * self.homes as u128;
         let home = (product >> self.mixer.bits) as usize;
@@ -219,11 +225,17 @@ impl Spread {
     /// The slot of what is looked for, or the first that is empty; all are taken by others if it is nothing.
     #[inline]
     fn look(&self, line: &[u64; LINE], kept: u64) -> Option<(usize, bool)> {
+        let mask = u64::MAX >> (64 - self.width);
+        let mut bit = 0;
         for slot in 0..self.slots {
-            let there = self.get(line, slot);
+            let (word, shift) = (bit / 64 % LINE, bit % 64);
+            // What is beyond the slot is masked; behind the last word there is none.
+            let next = line[(word + 1) % LINE];
+            let there = (line[word] >> shift | next << 1 << (63 - shift)) & mask;
             if there == kept || there == 0 {
                 return Some((slot, there == kept));
             }
+            bit += self.width;
         }
         None
     }
@@ -233,6 +245,10 @@ struct Class<F: Family> {
     spread: Spread,
     words: Vec<F::Word>,
     len: AtomicUsize,
+    overflow: Lines<F::Word>,
+    overflowed: AtomicUsize,
+    /// The index of the first slot of the first line. Those of the overflow are behind those of the lines.
+    first_index: usize,
 }
 
 impl<F: Family> Class<F> {
@@ -244,11 +260,47 @@ impl<F: Family> Class<F> {
             spread,
             words,
             len: AtomicUsize::new(0),
+            overflow: Lines::with_homes(1, 1),
+            overflowed: AtomicUsize::new(0),
+            first_index: 0,
         }
     }
 
     fn memory_bytes(&self) -> usize {
-        self.words.capacity() * size_of::<F::Word>()
+        self.words.capacity() * size_of::<F::Word>() + self.overflow.memory_bytes()
+    }
+
+    /// The slot of a root in the overflow.
+    fn slot_over(&self, root: u64) -> Option<usize> {
+        let found = self.overflow.find(hash_of(root), |there| there == root);
+        found.map(|(slot, _)| slot)
+    }
+
+    /// Whether the overflow must grow before another is added.
+    fn is_over_crowded(&self) -> bool {
+        self.overflowed.load(Ordering::Relaxed) >= self.overflow.room()
+    }
+
+    fn roots_over(&self) -> impl Iterator<Item = u64> {
+        let slots = (0..self.overflow.slot_bound()).map(|slot| self.overflow.slot(slot));
+        slots.filter(|root| *root != 0)
+    }
+
+    fn enter_over(&self, root: u64) -> Entered {
+        if self.is_over_crowded() {
+            return match self.slot_over(root) {
+                Some(_) => Entered::Known,
+                None => Entered::Crowded,
+            };
+        }
+        match (self.overflow).find_or_claim(hash_of(root), |there| there == root, || root) {
+            Claim::Found(_) => Entered::Known,
+            Claim::Full => Entered::Crowded,
+            Claim::Claimed => {
+                self.overflowed.fetch_add(1, Ordering::Relaxed);
+                Entered::New
+            }
+        }
     }
 
     fn line(&self, home: usize) -> &[F::Word] {
@@ -287,26 +339,44 @@ impl<F: Family> Class<F> {
         }
     }
 
-    /// Makes more lines. Gives the mixed keys whose homes are full.
-    fn grow(&mut self, budget: usize) -> Vec<u64> {
-        let old = Spread { ..self.spread };
+    /// Slots of all lines.
+    fn slots(&self) -> usize {
+        self.spread.homes * self.spread.slots
+    }
+
+    /// Makes more lines.
+    fn grow(&mut self, budget: usize, class: usize) {
+        let old = self.spread;
         let homes = match old.homes < SMALL {
             true => 2 * old.homes,
             false => old.homes + old.homes * growth(GROWTH, self.memory_bytes(), budget) / 100,
         };
+        let mut over: Vec<u64> = self.roots_over().collect();
+        self.overflow = Lines::with_homes(1, 1);
+        *self.overflowed.get_mut() = 0;
         self.words.reserve_exact((homes - old.homes) * LINE);
         self.words.resize_with(homes * LINE, || F::Word::new(0));
         let new = Spread::new(old.mixer.bits, homes);
-        let mut over = Vec::new();
-        let mut keys = Vec::new();
+        let root = |mixed| {
+            let key = new.mixer.undo(mixed);
+            root_of(Key { class, key })
+        };
+        let mut mixed = Vec::new();
         for home in (0..old.homes).rev() {
             self.spread = old;
-            keys.extend(self.mixed_of(home));
+            mixed.extend(self.mixed_of(home));
             self.line(home).iter().for_each(|word| word.put(0));
             self.spread = new;
-            over.extend(keys.drain(..).filter(|mixed| !self.put(*mixed)));
+            let full = mixed.drain(..).filter(|mixed| !self.put(*mixed));
+            over.extend(full.map(root));
         }
-        over
+        // Those whose home was full may find room now.
+        over.retain(|root| !self.put(new.mixer.mix(key_of(*root).key)));
+        for root in over {
+            while self.enter_over(root) == Entered::Crowded {
+                self.overflow.grow(hash_of);
+            }
+        }
     }
 }
 
@@ -315,8 +385,7 @@ impl<F: Family> Quotients<F> {
         Self {
             classes: (0..WIDTHS * WIDTHS).map(|_| None).collect(),
             locks: (0..LOCKS).map(|_| F::Lock::new(())).collect(),
-            overflow: Lines::new(Load::HEAVY),
-            overflowed: AtomicUsize::new(0),
+            index_bound: 0,
             budget: usize::MAX,
         }
     }
@@ -336,40 +405,38 @@ impl<F: Family> Quotients<F> {
     pub(super) fn prefetch(&self, root: u64) {
         let key = key_of(root);
         if let Some(class) = self.class(key.class) {
-            prefetch(&class.line(class.spread.place(key.key).0)[0]);
+            prefetch(&class.line(class.spread.home(key.key))[0]);
         }
-    }
-
-    fn is_over(&self, root: u64) -> bool {
-        self.overflow
-            .find(hash_of(root), |there| there == root)
-            .is_some()
     }
 
     pub(super) fn contains(&self, root: u64) -> bool {
         let key = key_of(root);
         self.class(key.class).is_some_and(|class| {
             let (home, kept) = class.spread.place(key.key);
-            self.lock(home)
-                .read(|()| match class.spread.look(&class.copy(home), kept) {
-                    Some((_, found)) => found,
-                    None => self.is_over(root),
-                })
+            self.is_at(class, home, kept, root)
         })
     }
 
+    fn is_at(&self, class: &Class<F>, home: usize, kept: u64, root: u64) -> bool {
+        self.lock(home)
+            .read(|()| match class.spread.look(&class.copy(home), kept) {
+                Some((_, found)) => found,
+                None => class.slot_over(root).is_some(),
+            })
+    }
+
     pub(super) fn enter(&self, root: u64) -> Entered {
-        if self.contains(root) {
-            return Entered::Known;
-        }
         let key = key_of(root);
         let Some(class) = self.class(key.class) else {
             return Entered::Crowded;
         };
+        let (home, kept) = class.spread.place(key.key);
+        if self.is_at(class, home, kept, root) {
+            return Entered::Known;
+        }
         if class.is_crowded() {
             return Entered::Crowded;
         }
-        let (home, kept) = class.spread.place(key.key);
         let entered =
             self.lock(home)
                 .write(|()| match class.spread.look(&class.copy(home), kept) {
@@ -378,7 +445,7 @@ impl<F: Family> Quotients<F> {
                         class.spread.put(class.line(home), slot, kept);
                         Entered::New
                     }
-                    None => self.enter_over(root),
+                    None => class.enter_over(root),
                 });
         if entered == Entered::New {
             class.len.fetch_add(1, Ordering::Relaxed);
@@ -386,64 +453,16 @@ impl<F: Family> Quotients<F> {
         entered
     }
 
-    fn enter_over(&self, root: u64) -> Entered {
-        if self.overflowed.load(Ordering::Relaxed) >= self.overflow.room() {
-            return match self.is_over(root) {
-                true => Entered::Known,
-                false => Entered::Crowded,
-            };
-        }
-        match (self.overflow).find_or_claim(hash_of(root), |there| there == root, || root) {
-            Claim::Found(_) => Entered::Known,
-            Claim::Full => Entered::Crowded,
-            Claim::Claimed => {
-                self.overflowed.fetch_add(1, Ordering::Relaxed);
-                Entered::New
-            }
-        }
-    }
-
     /// Makes room for a root, if there is none.
     pub(super) fn make_room(&mut self, root: u64) {
         let class = key_of(root).class;
         let table = self.classes[class].get_or_insert_with(|| Class::new(bits_of(class)));
         if table.is_crowded() {
-            let over = table.grow(self.budget);
-            let mixer = table.spread.mixer;
-            let over = over.into_iter().map(|mixed| {
-                let key = mixer.undo(mixed);
-                root_of(Key { class, key })
-            });
-            let kept_over: Vec<u64> = self.roots_over().chain(over).collect();
-            self.overflow = Lines::new(Load::HEAVY);
-            *self.overflowed.get_mut() = 0;
-            for root in kept_over {
-                self.put_back(class, root);
-            }
-        } else if self.overflowed.load(Ordering::Relaxed) >= self.overflow.room()
-            || !self.overflow.has_place(hash_of(root))
-        {
-            self.overflow.grow(hash_of);
+            table.grow(self.budget, class);
+        } else if table.is_over_crowded() || !table.overflow.has_place(hash_of(root)) {
+            table.overflow.grow(hash_of);
         }
-    }
-
-    /// Adds a root again that was in the overflow. Those of a class that has grown may have found room.
-    fn put_back(&mut self, grown: usize, root: u64) {
-        let key = key_of(root);
-        if key.class == grown
-            && let Some(table) = self.class(grown)
-            && table.put(table.spread.mixer.mix(key.key))
-        {
-            return;
-        }
-        while self.enter_over(root) == Entered::Crowded {
-            self.overflow.grow(hash_of);
-        }
-    }
-
-    fn roots_over(&self) -> impl Iterator<Item = u64> {
-        let slots = (0..self.overflow.slot_bound()).map(|slot| self.overflow.slot(slot));
-        slots.filter(|root| *root != 0)
+        self.set_indices();
     }
 
     pub(super) fn for_each(&self, see: &mut dyn FnMut(u64)) {
@@ -455,56 +474,52 @@ impl<F: Family> Quotients<F> {
                         see(root_of(Key { class, key }));
                     }
                 }
+                table.roots_over().for_each(&mut *see);
             }
         }
-        self.roots_over().for_each(see);
     }
 
-    /// The classes that there are, each with its first index, and the first index of the overflow.
-    fn indices(&self) -> (Vec<(usize, usize)>, usize) {
+    /// Gives indices to all slots again, after a table has grown.
+    fn set_indices(&mut self) {
         let mut next = 0;
-        let mut firsts = Vec::new();
-        for (class, table) in self.classes.iter().enumerate() {
-            for table in table.iter() {
-                firsts.push((class, next));
-                next += table.spread.homes * table.spread.slots;
-            }
+        for class in self.classes.iter_mut().flatten() {
+            class.first_index = next;
+            next += class.slots() + class.overflow.slot_bound();
         }
-        (firsts, next)
+        self.index_bound = next;
     }
 
     pub(super) fn index_bound(&self) -> usize {
-        self.indices().1 + self.overflow.slot_bound()
+        self.index_bound
     }
 
     pub(super) fn index(&self, root: u64) -> Option<usize> {
         let key = key_of(root);
-        let (firsts, overflow) = self.indices();
-        let &(_, first) = firsts.iter().find(|(class, _)| *class == key.class)?;
         let table = self.class(key.class)?;
         let (home, kept) = table.spread.place(key.key);
         match table.spread.look(&table.copy(home), kept) {
-            Some((slot, found)) => found.then_some(first + home * table.spread.slots + slot),
+            Some((slot, found)) => {
+                found.then_some(table.first_index + home * table.spread.slots + slot)
+            }
             None => {
-                let found = self.overflow.find(hash_of(root), |there| there == root);
-                found.map(|(slot, _)| overflow + slot)
+                let slot = table.slot_over(root)?;
+                Some(table.first_index + table.slots() + slot)
             }
         }
     }
 
     /// The root with an index.
     pub(super) fn at(&self, index: usize) -> u64 {
-        let (firsts, overflow) = self.indices();
-        if let Some(slot) = index.checked_sub(overflow) {
-            return self.overflow.slot(slot);
+        let tables = self.classes.iter().enumerate().rev();
+        let mut tables = tables.filter_map(|(class, table)| Some((class, table.as_ref()?)));
+        let (class, table) = tables
+            .find(|(_, table)| table.first_index <= index)
+            .expect("there is a state with that index");
+        let index = index - table.first_index;
+        if let Some(slot) = index.checked_sub(table.slots()) {
+            return table.overflow.slot(slot);
         }
-        let past = firsts.partition_point(|(_, first)| *first <= index);
-        let (class, first) = firsts[past - 1];
-        let table = self.class(class).expect("it has an index");
-        let (home, slot) = (
-            (index - first) / table.spread.slots,
-            (index - first) % table.spread.slots,
-        );
+        let (home, slot) = (index / table.spread.slots, index % table.spread.slots);
         let kept = table.spread.get(&table.copy(home), slot);
         assert_ne!(kept, 0, "there is a state with that index");
         let mixed = table.spread.mixed(table.spread.first_of(home), kept);
@@ -514,7 +529,7 @@ impl<F: Family> Quotients<F> {
 
     pub(super) fn memory_bytes(&self) -> usize {
         let classes = self.classes.iter().flatten();
-        classes.map(Class::memory_bytes).sum::<usize>() + self.overflow.memory_bytes()
+        classes.map(Class::memory_bytes).sum()
     }
 }
 

@@ -54,28 +54,16 @@ fn all_stores_give_the_same() {
 /// Enough states for a tree to learn from, with violations before and after.
 #[test]
 fn all_stores_give_the_same_with_any_number_of_workers() {
-    let thread = [
-        Increment(0),
-        Read(1),
-        WriteNext(1),
-        Increment(2),
-        Read(0),
-        WriteNext(2),
-    ];
-    let failing = [
-        Increment(1),
-        Increment(0),
-        Assert(0, 9),
-        Increment(1),
-        Assert(2, 0),
-    ];
-    let system = Counters::new(&[&thread, &thread, &failing, &thread, &thread]).with_limit(3);
+    let thread = [Increment(0), Read(1), WriteNext(1)];
+    let failing = [Increment(1), Assert(0, 4), Increment(2)];
+    let threads: [&[_]; 6] = [&thread, &thread, &failing, &thread, &thread, &thread];
+    let system = Counters::new(&threads).with_limit(4);
     let run = |store, workers| {
         let search = Search::new().store(store).workers(workers);
         run(search.collect_all(), &system)
     };
     let alone = run(StoreKind::Flat, 1);
-    assert!(alone.statistics.states > 20_000);
+    assert!(alone.statistics.states > 12_000, "{alone:?}");
     for kind in [StoreKind::Flat, StoreKind::Tree, StoreKind::Compact] {
         for workers in [1, 2, 3, 8] {
             let mut outcome = run(kind, workers);
@@ -180,4 +168,29 @@ fn the_limit_on_states_is_exact_after_going_over() {
     assert_eq!(cut.noticed.store, "tree");
     assert_eq!(cut.explored.cut(), Some(&Kind::States.into()));
     assert_eq!(cut.statistics.states, flat.states - 1);
+}
+
+/// A search is cut before it takes much more than it may, whatever grows.
+#[test]
+fn limits_on_memory_hold_in_every_store() {
+    let thread = [Increment(0), Read(1), WriteNext(1), Increment(2), Read(0)];
+    let system = Counters::new(&[&thread, &thread, &thread, &thread, &thread, &thread]);
+    for (kind, megabytes) in [
+        (StoreKind::Flat, 8),
+        (StoreKind::Tree, 3),
+        (StoreKind::Compact, 2),
+        (StoreKind::Fingerprint, 4),
+    ] {
+        let limit = megabytes << 20;
+        let outcome = run(Search::new().store(kind).max_memory(limit), &system);
+        assert_eq!(
+            outcome.explored.cut().map(|one| one.kind),
+            Some(Kind::Memory)
+        );
+        let taken = outcome.statistics.memory_bytes;
+        assert!(
+            taken > limit && taken < limit / 10 * 11,
+            "{kind:?}: {taken} of {limit}"
+        );
+    }
 }
