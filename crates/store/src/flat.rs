@@ -151,8 +151,8 @@ struct FlatWorker<'s, F: Family> {
     store: &'s Flat<F>,
     queue: Queue,
     hashes: Vec<u64>,
-    /// The first slot for each that is empty, or has an entry with the same bits of the hash.
-    probes: Vec<Option<Probe>>,
+    /// The first slot for each that is empty, or has an entry with the same bits of the hash, with the record of that.
+    probes: Vec<(Probe, &'s [F::Word])>,
     records: Reader<'s, F>,
     /// One for each length, that used last first.
     open: Vec<Open>,
@@ -160,6 +160,12 @@ struct FlatWorker<'s, F: Family> {
     begun: Vec<u64>,
     begun_sum: Sum,
 }
+
+/// All slots are taken by others.
+const NOWHERE: Probe = Probe {
+    slot: usize::MAX,
+    entry: 0,
+};
 
 fn known(entry: u64) -> Insertion {
     Ok((StateId(number_of(entry).into()), Inserted::Known))
@@ -201,17 +207,19 @@ impl<F: Family> FlatWorker<'_, F> {
             index.prefetch(upper(hash));
         }
         self.probes.clear();
-        self.probes.resize(next, None);
+        self.probes.resize(next, (NOWHERE, &[]));
         for &hash in hashes {
             let probe = index.probe(upper(hash), |entry| upper(entry) == upper(hash));
-            self.probes.push(probe);
-            let entry = probe.map_or(0, |probe| probe.entry);
-            if entry != 0
-                && let [first, .., last] = self.records.get(number_of(entry))
-            {
-                prefetch(first);
-                prefetch(last);
+            let probe = probe.unwrap_or(NOWHERE);
+            let mut record: &[F::Word] = &[];
+            if probe.entry != 0 {
+                record = self.records.get(number_of(probe.entry));
+                if let [first, .., last] = record {
+                    prefetch(first);
+                    prefetch(last);
+                }
             }
+            self.probes.push((probe, record));
         }
     }
 
@@ -228,7 +236,9 @@ impl<F: Family> FlatWorker<'_, F> {
         }
         let own = entry(hash, new);
         let claimed = match self.probes[number] {
-            Some(Probe { slot, entry: 0 }) => index.claim_at(slot, own).is_ok(),
+            (Probe { slot, entry: 0 }, _) if slot != NOWHERE.slot => {
+                index.claim_at(slot, own).is_ok()
+            }
             _ => false,
         };
         if !claimed {
@@ -262,8 +272,8 @@ impl<F: Family> FlatWorker<'_, F> {
         self.probe(index, next);
         while next < self.queue.len() {
             let words = self.queue.get(next);
-            let alike = self.probes[next].map_or(0, |probe| probe.entry);
-            if alike != 0 && is(self.records.get(number_of(alike)), words) {
+            let (Probe { entry: alike, .. }, record) = self.probes[next];
+            if alike != 0 && is(record, words) {
                 told(next, words, known(alike));
             } else if self.store.len() < index.room()
                 && let Some(insertion) = self.insert(index, next)
