@@ -92,7 +92,7 @@ impl<F: Family> Store for Flat<F> {
             store: self,
             queue: Queue::default(),
             hashes: Vec::new(),
-            found: Vec::new(),
+            probes: Vec::new(),
             records: Reader::new(&self.records),
             open: Vec::new(),
             begun: Vec::new(),
@@ -147,19 +147,12 @@ struct Open {
     end: u32,
 }
 
-/// The first slot for a state that is empty, or has an entry with the same bits of the hash.
-struct Found<'s, F: Family> {
-    probe: Option<Probe>,
-    /// The record of the entry.
-    record: &'s [F::Word],
-}
-
 struct FlatWorker<'s, F: Family> {
     store: &'s Flat<F>,
     queue: Queue,
     hashes: Vec<u64>,
-    /// Where each of them is, or could be.
-    found: Vec<Found<'s, F>>,
+    /// The first slot for each that is empty, or has an entry with the same bits of the hash, with the record of that.
+    probes: Vec<(Probe, &'s [F::Word])>,
     records: Reader<'s, F>,
     /// One for each length, that used last first.
     open: Vec<Open>,
@@ -167,6 +160,12 @@ struct FlatWorker<'s, F: Family> {
     begun: Vec<u64>,
     begun_sum: Sum,
 }
+
+/// All slots are taken by others.
+const NOWHERE: Probe = Probe {
+    slot: usize::MAX,
+    entry: 0,
+};
 
 fn known(entry: u64) -> Insertion {
     Ok((StateId(number_of(entry).into()), Inserted::Known))
@@ -207,29 +206,25 @@ impl<F: Family> FlatWorker<'_, F> {
         for &hash in hashes {
             index.prefetch(upper(hash));
         }
-        self.found.clear();
+        self.probes.clear();
+        self.probes.resize(next, (NOWHERE, &[]));
         for &hash in hashes {
             let probe = index.probe(upper(hash), |entry| upper(entry) == upper(hash));
-            let entry = probe.map_or(0, |probe| probe.entry);
+            let probe = probe.unwrap_or(NOWHERE);
             let mut record: &[F::Word] = &[];
-            if entry != 0 {
-                record = self.records.get(number_of(entry));
+            if probe.entry != 0 {
+                record = self.records.get(number_of(probe.entry));
                 if let [first, .., last] = record {
                     prefetch(first);
                     prefetch(last);
                 }
             }
-            self.found.push(Found { probe, record });
+            self.probes.push((probe, record));
         }
     }
 
     /// Inserts a state that is not where it could be, unless the table must grow first.
-    fn insert(
-        &mut self,
-        index: &Lines<F::Word>,
-        number: usize,
-        probe: Option<Probe>,
-    ) -> Option<Insertion> {
+    fn insert(&mut self, index: &Lines<F::Word>, number: usize) -> Option<Insertion> {
         let hash = self.hashes[number];
         let new = match self.next_number(self.queue.get(number).len()) {
             Ok(new) => new,
@@ -240,8 +235,10 @@ impl<F: Family> FlatWorker<'_, F> {
             place.put(*word);
         }
         let own = entry(hash, new);
-        let claimed = match probe {
-            Some(Probe { slot, entry: 0 }) => index.claim_at(slot, own).is_ok(),
+        let claimed = match self.probes[number] {
+            (Probe { slot, entry: 0 }, _) if slot != NOWHERE.slot => {
+                index.claim_at(slot, own).is_ok()
+            }
             _ => false,
         };
         if !claimed {
@@ -273,15 +270,13 @@ impl<F: Family> FlatWorker<'_, F> {
         told: &mut Told<'_>,
     ) -> usize {
         self.probe(index, next);
-        let first = next;
         while next < self.queue.len() {
             let words = self.queue.get(next);
-            let Found { probe, record } = &self.found[next - first];
-            let alike = probe.map_or(0, |probe| probe.entry);
+            let (Probe { entry: alike, .. }, record) = self.probes[next];
             if alike != 0 && is(record, words) {
                 told(next, words, known(alike));
             } else if self.store.len() < index.room()
-                && let Some(insertion) = self.insert(index, next, *probe)
+                && let Some(insertion) = self.insert(index, next)
             {
                 told(next, self.queue.get(next), insertion);
             } else {

@@ -104,7 +104,7 @@ pub struct Lines<W> {
 #[derive(Clone, Copy, Debug)]
 pub struct Probe {
     /// Which slot it is.
-    pub slot: u32,
+    pub slot: usize,
     /// What it holds; zero if nothing.
     pub entry: u64,
 }
@@ -221,7 +221,6 @@ impl<W: Word> Lines<W> {
     pub fn probe(&self, hash: u32, mut may_be: impl FnMut(u64) -> bool) -> Option<Probe> {
         self.try_slots(hash, |slot, there| {
             let entry = there.load();
-            let slot = slot as u32;
             (entry == 0 || may_be(entry)).then_some(Probe { slot, entry })
         })
     }
@@ -229,8 +228,8 @@ impl<W: Word> Lines<W> {
     /// Puts an entry into the empty slot that was the [first](Self::probe) of its hash, and says what is there now
     /// instead, if somebody was faster.
     #[inline]
-    pub fn claim_at(&self, slot: u32, entry: u64) -> Result<(), u64> {
-        self.slots[slot as usize].claim(entry)
+    pub fn claim_at(&self, slot: usize, entry: u64) -> Result<(), u64> {
+        self.slots[slot].claim(entry)
     }
 
     /// The slot and the entry with that hash for which `is_it` holds, if it is there.

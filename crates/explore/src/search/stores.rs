@@ -1,5 +1,7 @@
 //! [`StoreKind`]: which store a search uses, and going over from one to another.
 
+use std::collections::HashMap;
+
 use raddle_store::family::Std;
 use raddle_store::{
     Approximate, Changed, Flat, Form, Sample, StateId, Store, StoreFull, Tree, Worker,
@@ -120,18 +122,28 @@ pub(super) struct Limits {
 pub(super) fn learn<S: System>(system: &S, store: &dyn Store) -> Option<Form> {
     let mut worker = store.worker();
     let mut reader = Reader::default();
-    let mut sample: Option<Sample> = None;
+    // States with parts of other sizes are not split by the form.
+    let mut samples: HashMap<Box<[u32]>, Sample> = HashMap::new();
     let every = (store.len() / Sample::ENOUGH).max(1);
     let mut number = 0;
     store.for_each(&mut |id| {
         number += 1;
         if number % every == 0 {
             let state = reader.read(system, worker.as_mut(), id).parts();
-            let sample = sample.get_or_insert_with(|| Sample::new(state.ends));
-            sample.add(state);
+            match samples.get_mut(state.ends) {
+                Some(sample) => sample.add(state),
+                None => {
+                    let mut sample = Sample::new(state.ends);
+                    sample.add(state);
+                    samples.insert(state.ends.into(), sample);
+                }
+            }
         }
     });
-    sample?.form()
+    let most = samples
+        .into_iter()
+        .max_by_key(|(ends, sample)| (sample.len(), ends.clone()))?;
+    most.1.form()
 }
 
 /// Copies all states into another store.

@@ -32,6 +32,18 @@ impl Sample {
     /// How many states are enough.
     pub const ENOUGH: usize = MOST;
 
+    /// How many states there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
     /// Adds a state, if its parts have the right ends.
     pub fn add(&mut self, state: crate::Parts<'_>) {
         if *self.ends == *state.ends {
