@@ -136,3 +136,40 @@ fn limits_are_listed() {
     let bounded = Checker::new().explorer("bounded").bound(0);
     assert_eq!(kinds(bounded), [Assumed::Preemptions]);
 }
+
+/// What a loop that was suspended would do if it chose now this and now that, or the ninth alternative, is not tried: the
+/// check said that it was exhausted. Both loops can end before the flag is set.
+#[test]
+fn a_suspended_loop_that_chooses_is_a_limit() {
+    fn polls(goes_on: impl Fn(&mut usize) -> bool + Send + Sync + 'static) -> Report {
+        Checker::new().explorer("optimal").check(move || {
+            let flag = Arc::new(AtomicU32::new(0));
+            let other = Arc::clone(&flag);
+            let child = thread::spawn(move || other.store(1, Ordering::SeqCst));
+            let mut last = 0;
+            while flag.load(Ordering::SeqCst) == 0 && goes_on(&mut last) {
+                raddle::hint::spin_loop();
+            }
+            child.join().unwrap();
+        })
+    }
+    let scouts = |report: &Report| {
+        let mut kinds = report.assumptions.iter().map(|one| one.kind);
+        kinds.any(|kind| kind == Assumed::Scouts)
+    };
+    let many = polls(|_| raddle::choose(0..9) < 8);
+    assert!(!many.exhausted && scouts(&many), "{many:?}");
+    let mixed = polls(|turn| {
+        // It takes ten turns, each of which has to be chosen otherwise than the one before.
+        *turn = if raddle::choose(0..2) == *turn % 2 {
+            *turn + 1
+        } else {
+            0
+        };
+        *turn < 10
+    });
+    assert!(!mixed.exhausted && scouts(&mixed), "{mixed:?}");
+    // Without a choice, one that comes after the same iterations.
+    let none = polls(|_| true);
+    assert!(none.exhausted && !scouts(&none), "{none:?}");
+}

@@ -272,6 +272,14 @@ impl Trace {
         known(self.events[event].cause)
     }
 
+    /// The threads that an event starts or wakes.
+    pub(crate) fn woken_by(&self, event: usize) -> impl Iterator<Item = ThreadId> {
+        let first = self.events[event].first_woken as usize;
+        let next = self.events.get(event + 1);
+        let end = next.map_or(self.woken.len(), |next| next.first_woken as usize);
+        self.woken[first..end].iter().map(|woken| woken.thread)
+    }
+
     /// The event that woke or started a thread since its last event.
     #[must_use]
     pub fn pending_cause(&self, thread: ThreadId) -> Option<usize> {

@@ -29,7 +29,8 @@
 //!
 //! What is inferred can be wrong: a loop can count on the heap and act on the count later, or give up after more iterations
 //! than a scout makes. So each site at which a thread was suspended is an *assumption* of the verdict ([`Assumed::SuspendedLoop`]), and an
-//! exploration that rests on one is not complete.
+//! exploration that rests on one is not complete. If a scout comes to a choice, more is left out than that: it takes the same alternative again and again, up to the eighth.
+//! Then the exploration is not exhausted either ([`Assumed::Scouts`]).
 //!
 //! Two refinements:
 //!

@@ -4,6 +4,7 @@
 //! others have done that the thread would find [is left out](super::alone), if the thread has seen nothing of it yet. The
 //! exploration does not notice, unless it learns that the site needs another allowance.
 
+use raddle_outcome::Kind as Assumed;
 use raddle_schedule::{Execution, Move, Observed, ThreadId};
 
 use super::iterations::{Iterations, Repetition};
@@ -142,6 +143,12 @@ impl Scout {
         }
     }
 
+    /// Whether the thread has come to a choice. What it would do if it chose now this and now that is not tried, and neither are more than so many
+    /// alternatives: there are more ways to go on than are known.
+    fn chooses(&self) -> bool {
+        self.alternatives > 1
+    }
+
     pub(super) fn is_single(&self) -> bool {
         self.single && !self.has_left
     }
@@ -161,6 +168,10 @@ impl Program {
             for choice in 0..MOST_CHOICES {
                 let scout = self.send(&wanted, &moves, choice);
                 let mut state = self.runtime.state.borrow_mut();
+                if scout.chooses() {
+                    let place = state.sites.site(wanted.site).place;
+                    state.assume(Assumed::Scouts.at(place));
+                }
                 if scout.is_conclusive() {
                     state.learned |= state.sites.learn(&scout);
                 } else {

@@ -157,7 +157,7 @@ impl<X: Execution> Search<'_, X> {
     }
 
     /// The last event of a thread before a state.
-    fn last_before(&self, thread: ThreadId, node: usize) -> Option<usize> {
+    pub(super) fn last_before(&self, thread: ThreadId, node: usize) -> Option<usize> {
         let lane = self.lanes.get(thread.index())?;
         let count = lane.partition_point(|&event| event < node);
         Some(lane[count.checked_sub(1)?])

@@ -91,11 +91,39 @@
 //! A schedule that is left out for this reason is covered by one with fewer preemptions, one that is left out because of sleep by one that was
 //! explored earlier and has no more of them. So they never rely on each other in a circle.
 //!
+//! # Arriving in vain
+//!
+//! A lock races with each unlock before it, so its thread is requested before each of them, to arrive there and wait. Mostly it might as well arrive before the last one.
+//!
+//! Let `c` be running at `E`, let `t` be the only other thread that can move there, and `V = T(t)`, which ends with a pending step `p`. Let no third thread be able to move after
+//! a part of `V` either. Let `W` be a part of `T(c)` that is independent of `V`, and let one of these be so:
+//!
+//! - a: `p` is not possible after `E.W.V` either;
+//! - b: `c` cannot go on after `E.W`;
+//! - c: neither `c` nor a third thread can move after `E.V.W`.
+//!
+//! Then `t` need not be explored from `E`. Whatever begins with it can be rearranged to begin with `c`, and has no more preemptions then:
+//!
+//! - If `t` is preempted within `V`, the next step is one of `c`. It moves to the front by 3.
+//! - Otherwise `c` is preempted for `V`, `t` is left for free, and a part `W'` of `W` comes next. If another thread than `c` comes before the end of `W`, `E.V.W'` has cost one preemption,
+//!   and to leave `c` costs one more. `E.W'.V` costs one, and to leave `t` at most one more.
+//! - After the whole of `W`, `E.V.W` has cost one. a: `E.W.V` costs at most one, and it is free to leave `t`. b: `E.W.V` costs nothing, and to leave `t` at most one, whoever comes next.
+//!   c: the next one is `t`, which goes on after `E.W.V`.
+//!
+//! So the claim for `E` is about sequences that begin with `c`, which is in `P`. In the claims for the states before `E`, sequences that come by `E` and begin with `t` there are replaced by
+//! the rearranged ones. They are of the same class and begin with the same run. What sleeps at `E` and can be moved there could move at `E`, but is neither `c` nor a third thread. And they are
+//! not preempted in vain unless the others are: for a third thread this could be so if it had been preempted before `E`, because `t` is no longer left at `p`; such states are excepted.
+//!
+//! That a third thread must not be able to move is essential: it could go on for free while `t` waits. What it does then may conflict with `W`, and be too expensive later.
+//!
+//! All this is found in an execution where `V` comes after `W`. It then holds of `E` for good, since `V` and `W` have no alternatives.
+//!
 //! # Departures
 //!
 //! - The paper has no sleep sets in this form, and its requests are for one thread or for all.
 //! - Steps, dependence and blocking are those of [`Execution`]. What a thread waits for is what its pending step touches.
 
+mod arrivals;
 mod asleep;
 mod races;
 
@@ -204,7 +232,7 @@ struct Node {
     stable_locations: usize,
     /// Threads that are still to be explored.
     requested: Vec<ThreadId>,
-    /// Those that were, without the one that is.
+    /// Those that were, without the one that is, and those that never need to be.
     explored: Vec<ThreadId>,
     /// Those that need not be.
     asleep: Vec<Asleep>,

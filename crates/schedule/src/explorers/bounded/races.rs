@@ -33,9 +33,9 @@ struct Pending {
 /// The second event of a race: a step that a thread has made or would make next.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Second {
-    thread: ThreadId,
+    pub(super) thread: ThreadId,
     /// The last events that the thread knows of without it.
-    previous: Option<usize>,
+    pub(super) previous: Option<usize>,
     cause: Option<usize>,
 }
 
@@ -283,6 +283,20 @@ impl<X: Execution> Search<'_, X> {
                 join(&mut leading, self.trace.clock(first));
             }
         }
+        let own = second.thread.index();
+        let mut others = leading.iter().enumerate();
+        let is_alone =
+            others.all(|(index, &count)| index == own || count <= self.count_before(index, at));
+        if is_alone
+            && firsts.binary_search(&at).is_ok()
+            && self.may_arrive_later(at, second, firsts)
+        {
+            let node = &mut self.nodes[at];
+            node.requested.retain(|&thread| thread != second.thread);
+            node.explored.push(second.thread);
+            self.races.leading = leading;
+            return;
+        }
         let mut is_first = true;
         for (index, &count) in leading.iter().enumerate() {
             let before = self.count_before(index, at);
@@ -334,7 +348,7 @@ impl<X: Execution> Search<'_, X> {
     }
 
     /// How many events a thread has made before an event.
-    fn count_before(&self, thread: usize, at: usize) -> u32 {
+    pub(super) fn count_before(&self, thread: usize, at: usize) -> u32 {
         let Some(lane) = self.lanes.get(thread) else {
             return 0;
         };

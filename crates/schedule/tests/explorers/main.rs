@@ -1,6 +1,8 @@
 //! Every explorer against naive enumeration.
 #![allow(missing_docs)]
 
+mod bounded;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::Mutex;
@@ -244,128 +246,6 @@ fn random_programs_within_bounds() {
             "seed {seed}"
         );
     }
-}
-
-/// A program with more and other threads than `random_program` has: up to four, some of which are spawned and joined.
-fn random_program_with_spawns(seed: u64) -> Program {
-    let kinds = [3, 6, 11, 13, 16, 21][seed as usize % 6];
-    let mut random = Numbers(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    random.below(2);
-    let threads = 2 + random.below(3);
-    let mut program: Program = (0..threads)
-        .map(|_| {
-            let ops = 1 + random.below([4, 3, 2][threads as usize - 2]);
-            (0..ops).map(|_| random_op(&mut random, kinds)).collect()
-        })
-        .collect();
-    if random.below(3) == 0 {
-        let child = threads as u32 - 1;
-        let parent = &mut program[0];
-        let at = random.below(parent.len() as u64 + 1) as usize;
-        parent.insert(at, vec![Spawn(child)]);
-        if random.below(2) == 0 {
-            let at = at + 1 + random.below((parent.len() - at) as u64) as usize;
-            parent.insert(at, vec![Join(child)]);
-        }
-    }
-    program
-}
-
-/// `bounded` runs exactly the classes of Algorithm 2 with the same bound, and each at most a few times.
-#[test]
-fn bounded_reduction_runs_the_classes_of_algorithm_2() {
-    // Of each bound.
-    let mut classes = [0; 4];
-    let mut executions = [0; 4];
-    for seed in 0..programs(400) {
-        let program = random_program_with_spawns(seed);
-        let flat = flat(&program);
-        let threads: Vec<&[Op]> = flat.iter().map(Vec::as_slice).collect();
-        for bound in 0..4 {
-            let (covered, expected) = explore(&mut Algorithm2 { bound }, &threads);
-            if covered == Extent::Some {
-                // It takes too long.
-                break;
-            }
-            let (coverage, seen) = explore_without_limit(&mut Bounded::new(bound), &threads);
-            assert!(
-                seen.classes.keys().eq(expected.classes.keys()),
-                "seed {seed}, bound {bound}: {} of {} classes, {program:?}",
-                seen.classes.len(),
-                expected.classes.len(),
-            );
-            assert_eq!(seen.outcomes, expected.outcomes, "seed {seed}");
-            let is_sound = match coverage {
-                Extent::All => covered == Extent::All,
-                Extent::UpToBound(known) => known == bound,
-                Extent::Some => false,
-            };
-            assert!(is_sound, "seed {seed}: {coverage:?} for {covered:?}");
-            classes[bound as usize] += seen.classes.len() as u64;
-            executions[bound as usize] += seen.executions();
-        }
-    }
-    // How often a class is run is no promise, but it should be noticed if it changes.
-    eprintln!("{executions:?} executions of {classes:?} classes");
-    for bound in 0..4 {
-        assert!(executions[bound] < 3 * classes[bound], "bound {bound}");
-    }
-}
-
-/// Without a bound that cuts something off, `bounded` sees what naive enumeration sees.
-#[test]
-fn bounded_reduction_with_a_large_bound_sees_everything() {
-    for seed in 0..programs(600) {
-        let kinds = [3, 6, 11, 13, 16, 21][seed as usize % 6];
-        let flat = flat(&random_program(seed + 5_000_000, kinds));
-        let threads: Vec<&[Op]> = flat.iter().map(Vec::as_slice).collect();
-        let (coverage, naive) = explore(&mut Dfs::default(), &threads);
-        if coverage == Extent::All {
-            let (coverage, seen) = explore_without_limit(&mut Bounded::new(1_000), &threads);
-            assert_eq!(coverage, Extent::All);
-            assert!(
-                seen.classes.keys().eq(naive.classes.keys()),
-                "seed {seed}: {flat:?}"
-            );
-            let (coverage, seen) = explore_without_limit(&mut Deepening::default(), &threads);
-            assert_eq!(coverage, Extent::All);
-            assert!(seen.classes.keys().eq(naive.classes.keys()), "seed {seed}");
-        }
-    }
-}
-
-/// The bound is on the fewest preemptions of a class, and a thread that is left at a lock which another one holds is left for free. To let
-/// the third thread arrive there, the first one has to be preempted before it gives the lock back.
-#[test]
-fn a_thread_is_preempted_before_it_unlocks() {
-    let holds: &[Op] = &[Lock(0), Write(1, 1), Unlock(0), Write(2, 1)];
-    let waits: &[Op] = &[Write(3, 1), Lock(0), Read(2), Unlock(0)];
-    let reads: &[Op] = &[Read(3), Read(2), Write(1, 2)];
-    for bound in 0..=3 {
-        let threads: &[&[Op]] = &[holds, waits, reads, waits];
-        let (_, expected) = explore(&mut Algorithm2 { bound }, threads);
-        let (_, seen) = explore_without_limit(&mut Bounded::new(bound), threads);
-        assert!(
-            seen.classes.keys().eq(expected.classes.keys()),
-            "bound {bound}"
-        );
-    }
-}
-
-/// Nothing is computed before the first execution that grows with the number of prefixes: twenty threads of ten steps have 11^20.
-#[test]
-fn many_threads_begin_at_once() {
-    let writes: Vec<Vec<Op>> = (0..20)
-        .map(|thread| {
-            (0..10)
-                .map(|_| Write(thread, 1))
-                .chain([Add(20, 1)])
-                .collect()
-        })
-        .collect();
-    let threads: Vec<&[Op]> = writes.iter().map(Vec::as_slice).collect();
-    let (coverage, seen) = explore(&mut Bounded::new(2), &threads);
-    assert_eq!((coverage, seen.executions), (Extent::Some, 2_000));
 }
 
 /// Random schedules find only what is there, and with time all of it.
