@@ -419,6 +419,9 @@ impl System for NativeMachine {
     }
 
     fn broken_invariant(&mut self, state: &PackedState, reads: &mut Footprint) -> Option<Fault> {
+        if !self.interpreter.has_invariants() {
+            return None;
+        }
         let unpacked = state.unpacked(&self.interpreter);
         self.interpreter.broken_invariant(&unpacked, reads)
     }

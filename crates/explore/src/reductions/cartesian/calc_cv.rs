@@ -2,6 +2,7 @@
 
 use super::visited::VisitedId;
 use super::{Cartesian, CycleTest, Interrupted, Kind, Prefix};
+use crate::parts::Changed;
 use crate::property::Property;
 use crate::reduction::{Effort, Visitor};
 use crate::repair::Repair;
@@ -83,6 +84,7 @@ impl<S: System> Cartesian<S> {
         prefix.abandoned = false;
         prefix.transitions = 0;
         prefix.moves = 0;
+        prefix.changed = Changed::NONE;
         prefix.visited = None;
         prefix.last_tran.clear();
     }
@@ -355,6 +357,7 @@ impl<S: System> Cartesian<S> {
                 prefix.extendable = false;
             }
             std::mem::swap(&mut prefix.last, &mut self.step.after);
+            prefix.changed = prefix.changed.with(self.step.changed);
             prefix.moves += 1;
             let moves = prefix.moves;
             if let Status::Failed(fault) = &self.step.status {

@@ -128,8 +128,10 @@ struct Prefix<State> {
     transitions: usize,
     /// How many of them were made; if none, `last` means nothing.
     moves: usize,
-    /// `last(CV[i])`, not in canonical form.
+    /// `last(CV[i])`, not in canonical form until it is reported.
     last: State,
+    /// Which of its parts differ from those of the expanded state, at most.
+    changed: Changed,
     /// What `last_tran(CV[i])` touches.
     last_tran: Footprint,
     /// Whether that is a transition from a state to itself. Then all later ones are the same.
@@ -192,14 +194,14 @@ impl<S: System> Cartesian<S> {
     }
 
     fn report_successors(&mut self, at: &mut Expansion<'_, S>) {
-        for (i, prefix) in self.cv[..self.threads].iter().enumerate() {
+        for (i, prefix) in self.cv[..self.threads].iter_mut().enumerate() {
             // A thread that cannot move gets nowhere, even if it has a last transition.
             if prefix.kind == Kind::Finite && prefix.moves > 0 && !prefix.abandoned {
                 self.path.clear();
                 self.path.extend(steps_of(Position(i as u32), prefix.moves));
-                self.canonical.clone_from(&prefix.last);
-                at.system.canonicalise(&mut self.canonical);
-                (at.visitor).successor(at.system, &self.path, &self.canonical, Changed::ALL);
+                let renamed = at.system.canonicalise(&mut prefix.last);
+                let changed = renamed.after(prefix.changed);
+                (at.visitor).successor(at.system, &self.path, &prefix.last, changed);
             }
         }
     }

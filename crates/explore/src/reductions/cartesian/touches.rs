@@ -64,8 +64,60 @@ struct Touch {
 /// How the prefixes of a vector touch locations.
 #[derive(Default)]
 pub(super) struct Touches {
-    first: RapidHashMap<Location, u32>,
+    first: First,
     all: Vec<Touch>,
+}
+
+/// The first touch of each location.
+#[derive(Default)]
+struct First {
+    /// Of locations with small numbers, which most have.
+    small: Vec<Option<u32>>,
+    /// Which of these are not empty.
+    touched: Vec<usize>,
+    others: RapidHashMap<Location, u32>,
+}
+
+/// Locations below this number are small.
+const SMALL: u64 = 4096;
+
+impl First {
+    #[inline]
+    fn get(&self, location: Location) -> Option<u32> {
+        match location.0 < SMALL {
+            true => self.small.get(location.0 as usize).copied().flatten(),
+            false => self.others.get(&location).copied(),
+        }
+    }
+
+    fn insert(&mut self, location: Location, number: u32) {
+        if location.0 >= SMALL {
+            self.others.insert(location, number);
+            return;
+        }
+        let at = location.0 as usize;
+        if self.small.len() <= at {
+            self.small.resize(at + 1, None);
+        }
+        if self.small[at].replace(number).is_none() {
+            self.touched.push(at);
+        }
+    }
+
+    fn clear(&mut self) {
+        for at in self.touched.drain(..) {
+            self.small[at] = None;
+        }
+        if !self.others.is_empty() {
+            self.others.clear();
+        }
+    }
+
+    fn held_bytes(&self) -> usize {
+        self.small.capacity() * size_of::<Option<u32>>()
+            + self.touched.capacity() * size_of::<usize>()
+            + self.others.capacity() * (size_of::<(Location, u32)>() + 1)
+    }
 }
 
 impl Touches {
@@ -75,8 +127,7 @@ impl Touches {
     }
 
     pub(super) fn held_bytes(&self) -> usize {
-        self.all.capacity() * size_of::<Touch>()
-            + self.first.capacity() * (size_of::<(Location, u32)>() + 1)
+        self.all.capacity() * size_of::<Touch>() + self.first.held_bytes()
     }
 
     /// Whether a transition of a prefix depends on an inner transition of another one.
@@ -128,12 +179,12 @@ impl Touches {
 
     fn touches_of(&self, location: Location) -> impl Iterator<Item = &Touch> {
         let at = |number: u32| &self.all[number as usize];
-        let first = self.first.get(&location).map(|&number| at(number));
+        let first = self.first.get(location).map(at);
         std::iter::successors(first, move |touch| touch.next.map(at))
     }
 
     fn touch_mut(&mut self, location: Location, prefix: usize) -> &mut Touch {
-        let first = self.first.get(&location).copied();
+        let first = self.first.get(location);
         let mut next = first;
         while let Some(number) = next
             && self.all[number as usize].prefix != prefix
