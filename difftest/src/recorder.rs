@@ -3,8 +3,8 @@
 use std::collections::{BTreeSet, HashSet};
 
 use raddle_explore::{
-    Access, Changed, Choice, Fault, FaultKind, Footprint, Guard, Location, Packed, Parts, Place, Position,
-    Renamed, Status, Step, System, Variable,
+    Access, Changed, Choice, Fault, FaultKind, Footprint, Guard, Location, Packed, Parts, Place,
+    Position, Renamed, Status, Step, System, Variable,
 };
 use raddle_machine::{Machine, State};
 

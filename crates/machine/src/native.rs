@@ -5,7 +5,7 @@
 //! always have one size, and every field has its place in them ([`Layout`]). Native code executes steps in these words. The interpreter
 //! defines what a step is, and what the words of a state are; everything here is derived from it.
 
-use raddle_explore::{Changed, Packed};
+use raddle_explore::{Changed, Guard, Packed};
 
 use crate::machine::Machine;
 use crate::op::{Op, Pc, Reg};
@@ -126,6 +126,17 @@ impl Layout {
         words.len() == self.size() && words[0] != Self::GENERAL
     }
 
+    /// The code of a field, in the words of a state.
+    #[must_use]
+    #[inline]
+    pub fn code(field: Field, words: &[u64]) -> u16 {
+        let bits = words[(field.byte / 8) as usize] >> (field.byte % 8 * 8);
+        match field.wide {
+            false => u16::from(bits as u8),
+            true => bits as u16,
+        }
+    }
+
     /// The number of the stop of a thread, in the words of a state.
     #[must_use]
     #[inline]
@@ -243,6 +254,18 @@ fn width(wide: bool) -> Width {
         true => Width::Two,
         false => Width::One,
     }
+}
+
+/// The global slots at which a lock begins, in order.
+#[must_use]
+pub fn lock_slots(program: &Program) -> &[u32] {
+    program.locks.in_globals()
+}
+
+/// The pseudo lock of a thread of `run`.
+#[must_use]
+pub fn pseudo_lock(position: usize) -> Guard {
+    crate::exclusive::pseudo_lock(position as u64)
 }
 
 /// The name of the thread at a position, as a word.

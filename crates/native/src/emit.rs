@@ -225,7 +225,7 @@ impl Emitter<'_> {
             Registers::InMemory(slot) => {
                 let address = self.builder.ins().stack_addr(I64, *slot, offset);
                 self.builder.ins().load(I64, trusted(), address, 0)
-            },
+            }
         }
     }
 
@@ -268,10 +268,7 @@ impl Emitter<'_> {
     /// Whether the step makes one access, if any.
     fn has_one_access(&self) -> bool {
         let first = self.compiling.bytecode.code[self.region.start.pc as usize];
-        !matches!(
-            first,
-            Op::AtomicBegin | Op::Wait { .. } | Op::Resume { .. }
-        )
+        !matches!(first, Op::AtomicBegin | Op::Wait { .. } | Op::Resume { .. })
     }
 
     /// Tells the caller what is in a variable.

@@ -182,7 +182,11 @@ impl Code {
             tables: &tables,
         };
         let mut flags = settings::builder();
-        let verify = if cfg!(debug_assertions) { "true" } else { "false" };
+        let verify = if cfg!(debug_assertions) {
+            "true"
+        } else {
+            "false"
+        };
         for (name, value) in [
             ("opt_level", "none"),
             ("is_pic", "false"),
@@ -240,7 +244,11 @@ impl Code {
                 (None, _) => Entry::Interpreted,
             })
             .collect();
-        let numbers = if bytecode.layout.stop.wide { 1 << 16 } else { 1 << 8 };
+        let numbers = if bytecode.layout.stop.wide {
+            1 << 16
+        } else {
+            1 << 8
+        };
         entries.resize(numbers, Entry::Interpreted);
         Some(Self {
             entries: entries.into(),

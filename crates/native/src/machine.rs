@@ -6,7 +6,7 @@ use raddle_explore::{
     Access, Changed, Choice, Fault, Footprint, Guard, Location, Packed, Parts, Place, Position,
     Renamed, Status, Step, System, Variable,
 };
-use raddle_machine::native::{Layout, Stop, code_of, thread_word};
+use raddle_machine::native::{Field, Layout, Stop, code_of, lock_slots, pseudo_lock, thread_word};
 use raddle_machine::{Machine, State};
 
 use crate::frame::{NativeAccess, NativeFrame, Pick};
@@ -38,6 +38,10 @@ pub struct NativeMachine {
     native: Option<Native>,
     /// Where states are, if they have the common size.
     layout: Option<Arc<Layout>>,
+    /// Where the locks are in these, by slot.
+    locks: Arc<[(u32, Field)]>,
+    /// Whether the program declares disciplines.
+    has_disciplines: bool,
     /// What the interpreter is given.
     step: Step<State>,
     packed: Packed,
@@ -120,7 +124,9 @@ impl Native {
     /// The next alternative of the last step; an error if they are too many for a number.
     fn next_choice(&self) -> Result<Option<Choice>, ()> {
         let picks = &self.frame.picks[..self.frame.picked as usize];
-        let all = picks.iter().try_fold(1_u64, |all, pick| all.checked_mul(pick.of));
+        let all = picks
+            .iter()
+            .try_fold(1_u64, |all, pick| all.checked_mul(pick.of));
         all.ok_or(())?;
         let Some(last) = picks.iter().rposition(|pick| pick.pick + 1 < pick.of) else {
             return Ok(None);
@@ -139,8 +145,16 @@ impl NativeMachine {
     #[must_use]
     pub fn new(interpreter: Machine, code: Option<Arc<Code>>) -> Self {
         let code = code.filter(|_| interpreter.makes_plain_steps());
+        let program = interpreter.program();
+        let layout = Layout::of(program).map(Arc::new);
+        let locks = layout.iter().flat_map(|layout| {
+            let slots = lock_slots(program).iter();
+            slots.map(|slot| (*slot, layout.slots[*slot as usize]))
+        });
         Self {
-            layout: Layout::of(interpreter.program()).map(Arc::new),
+            locks: locks.collect(),
+            has_disciplines: !program.checked().exclusives.is_empty(),
+            layout,
             native: code.map(Native::new),
             interpreter,
             step: Step::default(),
@@ -187,6 +201,23 @@ impl NativeMachine {
         let layout = self.layout_of(state)?;
         let number = layout.stop_number(&state.words, thread.index());
         layout.stops.get(number).copied()
+    }
+
+    /// The slots of the locks that a thread has taken, if that can be seen in the words of the state.
+    #[inline]
+    fn taken_locks(
+        &self,
+        state: &PackedState,
+        thread: Position,
+    ) -> Option<impl Iterator<Item = u32>> {
+        self.layout_of(state)?;
+        let name = thread_word(thread.index());
+        let [narrow, wide] = [false, true].map(|wide| code_of(name, wide));
+        let locks = self.locks.iter();
+        Some(locks.filter_map(move |(slot, field)| {
+            let mine = if field.wide { wide } else { narrow };
+            (Some(Layout::code(*field, &state.words)) == mine).then_some(*slot)
+        }))
     }
 
     /// Executes a step by native code. Says whether it could.
@@ -470,16 +501,27 @@ impl System for NativeMachine {
         access: &Access,
         guards: &mut Vec<Guard>,
     ) {
+        if let Some(locks) = self.taken_locks(state, thread) {
+            guards.extend(locks.map(|slot| Guard(slot.into())));
+            guards.push(pseudo_lock(thread.index()));
+            return;
+        }
         let unpacked = state.unpacked(&self.interpreter);
         self.interpreter.guards(&unpacked, thread, access, guards);
     }
 
     fn holds(&self, state: &PackedState, thread: Position, lock: Location) -> bool {
-        let unpacked = state.unpacked(&self.interpreter);
-        self.interpreter.holds(&unpacked, thread, lock)
+        match self.taken_locks(state, thread) {
+            Some(mut locks) => locks.any(|slot| u64::from(slot) == lock.0),
+            None => (self.interpreter).holds(&state.unpacked(&self.interpreter), thread, lock),
+        }
     }
 
     fn held_locks(&self, state: &PackedState, thread: Position, locks: &mut Vec<Location>) {
+        if let Some(taken) = self.taken_locks(state, thread) {
+            locks.extend(taken.map(|slot| Location(slot.into())));
+            return;
+        }
         let unpacked = state.unpacked(&self.interpreter);
         self.interpreter.held_locks(&unpacked, thread, locks);
     }
@@ -491,11 +533,14 @@ impl System for NativeMachine {
     }
 
     fn is_crowded(&self, state: &PackedState) -> bool {
-        self.layout.is_none()
-            && (self.interpreter).is_crowded(&state.unpacked(&self.interpreter))
+        self.layout.is_none() && (self.interpreter).is_crowded(&state.unpacked(&self.interpreter))
     }
 
     fn owns(&mut self, state: &PackedState, thread: Position, location: Location) -> bool {
+        if let Some(layout) = &self.layout {
+            // Globals belong to everybody there is.
+            return layout.threads() == 1;
+        }
         let unpacked = state.unpacked(&self.interpreter);
         self.interpreter.owns(&unpacked, thread, location)
     }
@@ -507,6 +552,9 @@ impl System for NativeMachine {
         access: &Access,
         reads: &mut Footprint,
     ) -> Option<bool> {
+        if !self.has_disciplines {
+            return None;
+        }
         let unpacked = state.unpacked(&self.interpreter);
         (self.interpreter).declared(&unpacked, thread, access, reads)
     }

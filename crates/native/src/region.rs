@@ -137,7 +137,9 @@ pub(crate) fn next(bytecode: &Bytecode, node: Node) -> [Option<Next>; 2] {
 pub(crate) fn is_compiled(bytecode: &Bytecode, node: Node) -> bool {
     let op = bytecode.code[node.pc as usize];
     match op {
-        Op::Load { slot, .. } | Op::Store { slot, .. } => (slot as usize) < bytecode.layout.slots.len(),
+        Op::Load { slot, .. } | Op::Store { slot, .. } => {
+            (slot as usize) < bytecode.layout.slots.len()
+        }
         // What is left of the atomic code is in another frame.
         Op::Return { .. } => node.acted && node.depth == 0,
         Op::Wait { .. } | Op::Resume { .. } => node.depth == 0,

@@ -72,7 +72,9 @@ impl Clone for PackedState {
         if source.is_packed {
             self.set_words(&source.words);
         } else {
-            self.unpacked.get_mut().clone_from(&source.unpacked.borrow());
+            self.unpacked
+                .get_mut()
+                .clone_from(&source.unpacked.borrow());
             self.is_unpacked.set(true);
             self.is_packed = false;
         }

@@ -70,7 +70,11 @@ impl Tables {
             .map(|stop| notified(stop).unwrap_or(NOWHERE))
             .collect();
         // Whatever the number is.
-        let numbers = if bytecode.layout.stop.wide { 1 << 16 } else { 1 << 8 };
+        let numbers = if bytecode.layout.stop.wide {
+            1 << 16
+        } else {
+            1 << 8
+        };
         waits.resize(numbers, UNKNOWN);
         all_notified.resize(numbers, NOWHERE);
         let slots = bytecode.layout.slots.iter();

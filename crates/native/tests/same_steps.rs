@@ -7,9 +7,9 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use raddle_explore::{Choice, Packed, Position, Status, Step, System};
+use raddle_explore::{Choice, Footprint, Packed, Position, Status, Step, System};
 use raddle_lang::Source;
-use raddle_machine::{Granularity, Machine, Program};
+use raddle_machine::{Granularity, Machine, Program, State};
 use raddle_native::{Code, NativeMachine, PackedState};
 
 const MOST_STATES: usize = 3_000;
@@ -60,6 +60,15 @@ fn compare(name: &str, program: &Arc<Program>, compared: &mut Compared) {
                 assert_eq!(expected.status, found.status, "{name}");
                 assert_eq!(expected.footprint, found.footprint, "{name}");
                 assert_eq!(expected.next_choice, found.next_choice, "{name}");
+                compare_knowledge(
+                    name,
+                    &mut interpreter,
+                    &state,
+                    &mut native,
+                    &native_state,
+                    thread,
+                    &expected.footprint,
+                );
                 if matches!(expected.status, Status::Moved | Status::Failed(_)) {
                     // What only disciplines change, native code does not.
                     let both = expected.changed.with(found.changed);
@@ -80,7 +89,11 @@ fn compare(name: &str, program: &Arc<Program>, compared: &mut Compared) {
             }
         }
     }
-    assert_eq!(interpreter.unreached(), native.interpreter().unreached(), "{name}");
+    assert_eq!(
+        interpreter.unreached(),
+        native.interpreter().unreached(),
+        "{name}"
+    );
     assert_eq!(
         interpreter.unreached_goals(),
         native.interpreter().unreached_goals(),
@@ -93,6 +106,81 @@ fn compare(name: &str, program: &Arc<Program>, compared: &mut Compared) {
     compared.compiled += 1;
     compared.tried += report.steps;
     compared.interpreted += report.interpreted;
+}
+
+/// Compares what reductions ask about a thread and what its next step touches.
+fn compare_knowledge(
+    name: &str,
+    interpreter: &mut Machine,
+    state: &State,
+    native: &mut NativeMachine,
+    native_state: &PackedState,
+    thread: Position,
+    footprint: &Footprint,
+) {
+    assert_eq!(
+        interpreter.thread_count(state),
+        native.thread_count(native_state),
+        "{name}"
+    );
+    assert_eq!(
+        interpreter.place(state, thread),
+        native.place(native_state, thread),
+        "{name}"
+    );
+    assert_eq!(
+        interpreter.ended(state, thread),
+        native.ended(native_state, thread),
+        "{name}"
+    );
+    assert_eq!(
+        interpreter.can_be_joined(state, thread),
+        native.can_be_joined(native_state, thread),
+        "{name}"
+    );
+    assert_eq!(
+        interpreter.thread_name(state, thread),
+        native.thread_name(native_state, thread),
+        "{name}"
+    );
+    assert_eq!(
+        interpreter.failed(state),
+        native.failed(native_state),
+        "{name}"
+    );
+    let (mut expected, mut found) = (Vec::new(), Vec::new());
+    interpreter.held_locks(state, thread, &mut expected);
+    native.held_locks(native_state, thread, &mut found);
+    assert_eq!(expected, found, "{name}");
+    for access in footprint {
+        let (mut expected, mut found) = (Vec::new(), Vec::new());
+        interpreter.guards(state, thread, access, &mut expected);
+        native.guards(native_state, thread, access, &mut found);
+        assert_eq!(expected, found, "{name}");
+        let location = access.location;
+        assert_eq!(
+            interpreter.variable(state, location),
+            native.variable(native_state, location),
+            "{name}"
+        );
+        assert_eq!(
+            interpreter.holds(state, thread, location),
+            native.holds(native_state, thread, location),
+            "{name}"
+        );
+        assert_eq!(
+            interpreter.owns(state, thread, location),
+            native.owns(native_state, thread, location),
+            "{name}"
+        );
+        let (mut expected, mut found) = (Vec::new(), Vec::new());
+        assert_eq!(
+            interpreter.declared(state, thread, access, &mut expected),
+            native.declared(native_state, thread, access, &mut found),
+            "{name}"
+        );
+        assert_eq!(expected, found, "{name}");
+    }
 }
 
 fn compare_folder(folder: &str) {

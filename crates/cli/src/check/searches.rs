@@ -23,9 +23,9 @@ use raddle_report::story::{Spot, Story};
 use super::findings::Findings;
 use super::strategy::Strategy;
 use crate::args::{Check, MachineArg, goals_wanted, properties};
+use crate::native::Compiled;
 use crate::progress::ProgressLine;
 use crate::terminal::Terminal;
-use crate::native::Compiled;
 use crate::{interrupt, memory, native, reduction, tell};
 
 /// The searches of a check.

@@ -13,9 +13,9 @@ use raddle_report::story::Spot;
 
 use super::agreement::{Answers, Finding, Question};
 use crate::args::{Compare, goals_wanted, properties};
+use crate::native::{self, Compiled};
 use crate::progress::ProgressLine;
 use crate::terminal::Terminal;
-use crate::native::{self, Compiled};
 use crate::{memory, reduction};
 
 /// What one reduction did with a program.

@@ -120,6 +120,8 @@ pub(crate) struct Interior<S: System> {
     packed: Packed,
     /// All states visited so far, with their phases, if they are to be counted.
     visited: Option<Table>,
+    /// By place, whether a macro-step that began there took more than one step.
+    goes_on: Vec<bool>,
     pub(crate) watch: Option<Box<dyn Watch<S>>>,
 }
 
@@ -140,6 +142,7 @@ impl<S: System> Default for Interior<S> {
             canonical: S::State::default(),
             packed: Packed::default(),
             visited: None,
+            goes_on: Vec::new(),
             watch: None,
         }
     }
@@ -238,6 +241,9 @@ impl<S: System> Interior<S> {
 
     /// Explores all macro-steps of a thread from a boundary state.
     pub(crate) fn explore(&mut self, system: &mut S, state: &S::State, run: &mut Run<'_, '_, S>) {
+        if self.takes_one_step(system, state, run) {
+            return;
+        }
         self.graph.clear();
         self.table.clear();
         self.frames.truncate(MOST_FRAMES_KEPT);
@@ -263,6 +269,80 @@ impl<S: System> Interior<S> {
             if asks && self.is_interrupted(run) {
                 break;
             }
+        }
+    }
+
+    /// Explores the macro-steps of a thread if there is one at most, of one step: no table and no graph is needed for it. What it
+    /// reports and what is learned is the same. Says whether it was so; otherwise nothing was reported.
+    fn takes_one_step(
+        &mut self,
+        system: &mut S,
+        state: &S::State,
+        run: &mut Run<'_, '_, S>,
+    ) -> bool {
+        let place = system.place(state, run.thread).0 as usize;
+        // Where it was not so before, it will not be so again.
+        if self.is_watched() || self.goes_on.get(place) == Some(&true) {
+            return false;
+        }
+        system.step(state, run.thread, Choice::FIRST, &mut self.step);
+        let is_plain = self.step.next_choice.is_none()
+            && !matches!(self.step.status, Status::Failed(_))
+            && !(self.step.status == Status::Moved && system.is_crowded(&self.step.after));
+        if !is_plain {
+            return false;
+        }
+        if let Some(order) = run.lock_order.as_deref_mut() {
+            order.note(system, state, run.thread, &self.step);
+        }
+        if self.step.status != Status::Moved {
+            self.note_stuck(system, state, run, true);
+            return true;
+        }
+        run.forget_intermediate_accesses(true);
+        let mover = (run.movers).of_step(system, state, run.thread, &self.step);
+        let goes_on =
+            run.shape.phase_after(true, mover) || begins_anew_to_the_letter(&self.step) || {
+                let changed = self.step.changed;
+                std::mem::swap(&mut self.canonical, &mut self.step.after);
+                let after = std::mem::take(&mut self.canonical);
+                let outlook = self.outlook(system, run, &after);
+                self.canonical = after;
+                if let Outlook::End = outlook {
+                    run.start.enabled = true;
+                    run.start.ended = true;
+                    run.effort.transitions += 1;
+                    let renamed = system.canonicalise(&mut self.canonical);
+                    let path = [Action {
+                        thread: run.thread,
+                        choice: Choice::FIRST,
+                    }];
+                    let changed = renamed.after(changed);
+                    (run.visitor).successor(system, &path, &self.canonical, changed);
+                }
+                !matches!(outlook, Outlook::End)
+            };
+        if goes_on {
+            if self.goes_on.len() <= place {
+                self.goes_on.resize(place + 1, false);
+            }
+            self.goes_on[place] = true;
+        }
+        !goes_on
+    }
+
+    /// Takes note of the step that was just executed, of a thread that has ended or is blocked. `first` says whether it is the
+    /// first of its macro-step.
+    fn note_stuck(&self, system: &mut S, before: &S::State, run: &mut Run<'_, '_, S>, first: bool) {
+        match self.step.status {
+            Status::Blocked { assumption } => {
+                run.effort.blocked_steps += u64::from(first);
+                run.start.blocked |= first;
+                run.start.blocked_without_assumption |= first && !assumption;
+                run.start.cut_before_commit |= assumption;
+                (run.movers).note_blocked(system, before, run.thread, &self.step);
+            }
+            _ => run.effort.ended_steps += u64::from(first),
         }
     }
 
@@ -316,7 +396,7 @@ impl<S: System> Interior<S> {
             }
             match &self.step.status {
                 Status::Ended => {
-                    run.effort.ended_steps += u64::from(first);
+                    self.note_stuck(system, before, run, first);
                     // Before its commit too: an ended thread has nothing to put off.
                     if !first && phase {
                         self.tell_end(system, run.thread, self.depth - 1, false);
@@ -324,13 +404,8 @@ impl<S: System> Interior<S> {
                     }
                     return;
                 }
-                Status::Blocked { assumption } => {
-                    run.effort.blocked_steps += u64::from(first);
-                    run.start.blocked |= first;
-                    run.start.blocked_without_assumption |= first && !assumption;
-                    run.start.cut_before_commit |= *assumption;
-                    run.movers
-                        .note_blocked(system, before, run.thread, &self.step);
+                Status::Blocked { .. } => {
+                    self.note_stuck(system, before, run, first);
                     return;
                 }
                 Status::Moved | Status::Failed(_) => {}
@@ -374,7 +449,11 @@ impl<S: System> Interior<S> {
             if phase_after {
                 return;
             }
-            match self.outlook(system, run) {
+            let frame = &mut self.frames[self.depth - 1];
+            let state = std::mem::take(&mut frame.state);
+            let outlook = self.outlook(system, run, &state);
+            self.frames[self.depth - 1].state = state;
+            match outlook {
                 Outlook::End => {
                     self.tell_end(system, run.thread, self.depth - 1, false);
                     self.depth -= 1;
@@ -438,16 +517,15 @@ impl<S: System> Interior<S> {
         None
     }
 
-    /// Whether the macro-step ends in the state on top of the stack, after its commit:
-    /// because its thread cannot move there, or by a step that is no left mover.
-    fn outlook(&mut self, system: &mut S, run: &mut Run<'_, '_, S>) -> Outlook {
+    /// Whether the macro-step ends in a state after its commit: because its thread cannot move there, or by a step that is no left
+    /// mover.
+    fn outlook(&mut self, system: &mut S, run: &mut Run<'_, '_, S>, state: &S::State) -> Outlook {
         run.forget_intermediate_accesses(false);
-        let frame = &self.frames[self.depth - 1];
         let (mut enabled, mut blocked, mut alternatives) = (false, false, 0);
         let mut only = Mover::BOTH;
         let mut next = Some(Choice::FIRST);
         while let Some(choice) = next {
-            system.step(&frame.state, run.thread, choice, &mut self.step);
+            system.step(state, run.thread, choice, &mut self.step);
             next = self.step.next_choice;
             alternatives += 1;
             // A choice can have billions of alternatives, and one of them may fail: it is
@@ -461,16 +539,14 @@ impl<S: System> Interior<S> {
                 Status::Blocked { .. } => {
                     blocked = true;
                     if let Some(order) = run.lock_order.as_deref_mut() {
-                        order.note(system, &frame.state, run.thread, &self.step);
+                        order.note(system, state, run.thread, &self.step);
                     }
                     run.movers
-                        .note_blocked(system, &frame.state, run.thread, &self.step);
+                        .note_blocked(system, state, run.thread, &self.step);
                 }
                 Status::Moved | Status::Failed(_) => {
                     enabled = true;
-                    only = run
-                        .movers
-                        .of_step(system, &frame.state, run.thread, &self.step);
+                    only = run.movers.of_step(system, state, run.thread, &self.step);
                     if !only.left && !begins_anew_to_the_letter(&self.step) {
                         return Outlook::End;
                     }

@@ -465,8 +465,7 @@ impl<S: System, W: Worklist> Expansion<'_, '_, '_, S, W> {
             return;
         }
         let before = engine.current.parts();
-        let (words, changed) =
-            system.encode_successor(before, changed, state, &mut engine.packed);
+        let (words, changed) = system.encode_successor(before, changed, state, &mut engine.packed);
         let worker = engine.worker.as_mut().expect("it is not being flushed");
         if engine.visit.is_at_depth(engine.settings.max_depth) {
             // A state that is known is expanded anyway. All of this distance are known, or are
@@ -481,8 +480,7 @@ impl<S: System, W: Worklist> Expansion<'_, '_, '_, S, W> {
         engine.queued.push(Queued {
             from,
             path_is_empty: path.is_empty(),
-            to_check: engine.checks_all_states
-                || engine.checks_new_threads && system.failed(state),
+            to_check: engine.checks_all_states || engine.checks_new_threads && system.failed(state),
             legs,
         });
         if engine.queued.len() >= BATCH || engine.nears_max_states() {

@@ -40,6 +40,11 @@ impl Locks {
         }
     }
 
+    /// The global slots at which one begins.
+    pub(crate) fn in_globals(&self) -> &[u32] {
+        &self.globals
+    }
+
     /// Whether there are any.
     pub(crate) fn are_there(&self) -> bool {
         let in_layouts = || self.layouts.iter().any(|locks| !locks.is_empty());

@@ -94,6 +94,11 @@ pub(crate) fn variable(program: &Program, state: &State, location: Location) -> 
     }
 }
 
+/// The pseudo lock of the thread with a lasting number.
+pub(crate) fn pseudo_lock(number: u64) -> Guard {
+    Guard(OF_THREAD | number)
+}
+
 /// Whether a guard is the pseudo lock of a thread.
 pub(crate) fn is_pseudo_lock(guard: Guard) -> bool {
     guard.0 & OF_THREAD != 0

@@ -65,7 +65,14 @@ pub(crate) const fn ranges(width: Width) -> [u64; 6] {
         Width::One => (ONE, ONE_INTEGERS, ONE.globals - ONE_INTEGERS),
         Width::Two => (TWO, TWO.globals, 0),
     };
-    [codes.zero, integers, negative, codes.globals, codes.threads, codes.objects]
+    [
+        codes.zero,
+        integers,
+        negative,
+        codes.globals,
+        codes.threads,
+        codes.objects,
+    ]
 }
 
 /// The largest integer that has a code of that width.

@@ -177,8 +177,9 @@ fn evaluate(program: &Program, op: Op, thread: usize, registers: &[Known]) -> Ev
             UnaryOp::Not => Some((to, i64::from(a == 0))),
             op => Some((to, unary(op, a, int))),
         }),
-        Op::Binary { op, int, to, a, b } => (get(a).zip(get(b)))
-            .map(|(a, b)| binary(op, a, b, int).map(|value| (to, value))),
+        Op::Binary { op, int, to, a, b } => {
+            (get(a).zip(get(b))).map(|(a, b)| binary(op, a, b, int).map(|value| (to, value)))
+        }
         Op::BinaryConst { op, int, to, a, b } => {
             get(a).map(|a| binary(op, a, b.into(), int).map(|value| (to, value)))
         }

@@ -39,8 +39,8 @@ mod layout;
 use raddle_explore::{Changed, Packed};
 
 use self::code::Width;
-pub(crate) use self::fixed::GENERAL;
 use self::fields::{Count, Escaped, Fields, InPlace, Reader, Sink, Writer};
+pub(crate) use self::fixed::GENERAL;
 pub(crate) use self::layout::Packing;
 use self::layout::Register;
 use crate::op::Pc;

@@ -82,7 +82,11 @@ impl Emitter<'_> {
         if !wide && self.bits.contains(&value) {
             return value;
         }
-        let codes = if wide { self.tables.wide } else { self.tables.narrow };
+        let codes = if wide {
+            self.tables.wide
+        } else {
+            self.tables.narrow
+        };
         let shifted = match codes.zero {
             0 => value,
             zero => self.builder.ins().iadd_imm_s(value, zero),
@@ -102,14 +106,22 @@ impl Emitter<'_> {
 
     /// The code of a word that is a reference, or a negative integer in one byte.
     fn rare_code(&mut self, value: Value, wide: bool) -> Value {
-        let codes = if wide { self.tables.wide } else { self.tables.narrow };
+        let codes = if wide {
+            self.tables.wide
+        } else {
+            self.tables.narrow
+        };
         let bytecode = self.compiling.bytecode;
         let none = self.constant(-1);
         let mut code = none;
         let ranges = [
             (bytecode.thread_reference, codes.threads, codes.objects),
             (bytecode.global_reference, codes.globals, codes.threads),
-            (-codes.negative, codes.globals - codes.negative, codes.globals),
+            (
+                -codes.negative,
+                codes.globals - codes.negative,
+                codes.globals,
+            ),
         ];
         for (first, from, to) in ranges {
             let number = self.plus(value, first.wrapping_neg());
