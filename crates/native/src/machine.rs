@@ -40,6 +40,8 @@ pub struct NativeMachine {
     layout: Option<Arc<Layout>>,
     /// Where the locks are in these, by slot.
     locks: Arc<[(u32, Field)]>,
+    /// The codes of the names of threads, in one byte and in two.
+    names: Arc<[[Option<u16>; 2]]>,
     /// Whether the program declares disciplines.
     has_disciplines: bool,
     /// What the interpreter is given.
@@ -151,8 +153,14 @@ impl NativeMachine {
             let slots = lock_slots(program).iter();
             slots.map(|slot| (*slot, layout.slots[*slot as usize]))
         });
+        let threads = 0..layout.as_ref().map_or(0, |layout| layout.threads());
+        let names = threads.map(|thread| {
+            let name = thread_word(thread);
+            [false, true].map(|wide| code_of(name, wide))
+        });
         Self {
             locks: locks.collect(),
+            names: names.collect(),
             has_disciplines: !program.checked().exclusives.is_empty(),
             layout,
             native: code.map(Native::new),
@@ -211,8 +219,7 @@ impl NativeMachine {
         thread: Position,
     ) -> Option<impl Iterator<Item = u32>> {
         self.layout_of(state)?;
-        let name = thread_word(thread.index());
-        let [narrow, wide] = [false, true].map(|wide| code_of(name, wide));
+        let [narrow, wide] = self.names[thread.index()];
         let locks = self.locks.iter();
         Some(locks.filter_map(move |(slot, field)| {
             let mine = if field.wide { wide } else { narrow };
@@ -457,6 +464,7 @@ impl System for NativeMachine {
         self.interpreter.broken_invariant(&unpacked, reads)
     }
 
+    #[inline]
     fn has_invariants(&self) -> bool {
         self.interpreter.has_invariants()
     }
@@ -466,6 +474,7 @@ impl System for NativeMachine {
         self.interpreter.failed_starts(&unpacked)
     }
 
+    #[inline]
     fn starts_threads(&self) -> bool {
         self.interpreter.starts_threads()
     }
@@ -482,6 +491,7 @@ impl System for NativeMachine {
         }
     }
 
+    #[inline]
     fn variable(&self, state: &PackedState, location: Location) -> Variable {
         match &self.layout {
             // There is nothing but globals.
@@ -494,6 +504,7 @@ impl System for NativeMachine {
         self.interpreter.maker(location)
     }
 
+    #[inline]
     fn guards(
         &self,
         state: &PackedState,
@@ -510,6 +521,7 @@ impl System for NativeMachine {
         self.interpreter.guards(&unpacked, thread, access, guards);
     }
 
+    #[inline]
     fn holds(&self, state: &PackedState, thread: Position, lock: Location) -> bool {
         match self.taken_locks(state, thread) {
             Some(mut locks) => locks.any(|slot| u64::from(slot) == lock.0),
@@ -526,16 +538,19 @@ impl System for NativeMachine {
         self.interpreter.held_locks(&unpacked, thread, locks);
     }
 
+    #[inline]
     fn can_be_joined(&self, state: &PackedState, thread: Position) -> bool {
         // Only spawned threads can.
         self.layout.is_none()
             && (self.interpreter).can_be_joined(&state.unpacked(&self.interpreter), thread)
     }
 
+    #[inline]
     fn is_crowded(&self, state: &PackedState) -> bool {
         self.layout.is_none() && (self.interpreter).is_crowded(&state.unpacked(&self.interpreter))
     }
 
+    #[inline]
     fn owns(&mut self, state: &PackedState, thread: Position, location: Location) -> bool {
         if let Some(layout) = &self.layout {
             // Globals belong to everybody there is.
@@ -545,6 +560,7 @@ impl System for NativeMachine {
         self.interpreter.owns(&unpacked, thread, location)
     }
 
+    #[inline]
     fn declared(
         &mut self,
         state: &PackedState,
@@ -567,6 +583,7 @@ impl System for NativeMachine {
         }
     }
 
+    #[inline]
     fn thread_name(&self, state: &PackedState, thread: Position) -> u64 {
         match &self.layout {
             Some(_) => thread.0.into(),

@@ -208,6 +208,8 @@ impl<S: System> Interior<S> {
     }
 
     pub(crate) fn begin_round(&mut self) {
+        // Steps that moved may not move any more.
+        self.goes_on.clear();
         if let Some(watch) = &mut self.watch {
             watch.begin_round();
         }

@@ -38,7 +38,7 @@
 //! accesses while alone are kept apart from the others. If a variable is protected only because they do not
 //! count, being alone is relied on, and then the last step of a thread is no left mover.
 
-use std::collections::HashMap;
+use rapidhash::RapidHashMap as HashMap;
 
 use super::is_alone;
 use crate::repair::Repair;
@@ -277,6 +277,15 @@ impl Protection {
         access: &Access,
     ) -> bool {
         let variable = system.variable(state, access.location);
+        // What is not protected will not be: which locks are held does not matter any more.
+        if self.places.is_none()
+            && Repair::NoFreeFirstOwner.is_on()
+            && let Some(seen) = self.variables.get_mut(&variable)
+            && !seen.is_protected()
+        {
+            seen.plain |= access.kind == AccessKind::Plain;
+            return false;
+        }
         self.held.clear();
         system.guards(state, thread, access, &mut self.held);
         if let Some(places) = &mut self.places {
