@@ -6,13 +6,25 @@ use raddle_explore::System;
 use raddle_machine::{Machine, State};
 
 /// A state: its packed words, or as the interpreter has it, or both. Whoever needs the other form makes it.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct PackedState {
     /// Its words, if it is packed.
     pub(crate) words: Vec<u64>,
     pub(crate) is_packed: bool,
     unpacked: RefCell<State>,
     is_unpacked: Cell<bool>,
+}
+
+/// No state of a program, but one that can be looked at.
+impl Default for PackedState {
+    fn default() -> Self {
+        Self {
+            words: Vec::new(),
+            is_packed: false,
+            unpacked: RefCell::default(),
+            is_unpacked: Cell::new(true),
+        }
+    }
 }
 
 impl PackedState {

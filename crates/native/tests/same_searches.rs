@@ -1,0 +1,112 @@
+//! All exact stores, both machines and any number of workers give the same: states, transitions, levels, verdicts, and lengths of
+//! counterexamples.
+//!
+//! On random programs: `RADDLE_TEST_PROGRAMS` and `RADDLE_TEST_SEED` say how many, and which.
+
+use std::sync::Arc;
+
+use raddle_difftest::campaign::Campaign;
+use raddle_explore::{Outcome, PropertySet, Search, StoreKind, System, reductions};
+use raddle_machine::{Granularity, Machine, Program};
+use raddle_native::{Code, NativeMachine};
+
+/// Programs with more states than this take too long; all searches of one are cut there, and then nothing is compared.
+const MOST_STATES: u64 = 20_000;
+
+/// What must be the same.
+#[derive(Debug, PartialEq)]
+struct Result {
+    verdict: raddle_explore::Verdict,
+    states: u64,
+    transitions: u64,
+    depth: u64,
+    /// The property and the length of each counterexample.
+    violations: Vec<(String, usize)>,
+}
+
+impl Result {
+    fn of(outcome: &Outcome) -> Option<Self> {
+        let cut = outcome.explored.cut();
+        if cut.is_some_and(|cut| cut.kind == raddle_outcome::Kind::States) {
+            return None;
+        }
+        let violations = outcome.violations.iter();
+        let mut violations: Vec<_> = violations
+            .map(|violation| (violation.property().to_string(), violation.schedule.len()))
+            .collect();
+        violations.sort();
+        Some(Self {
+            verdict: outcome.verdict(),
+            states: outcome.statistics.states,
+            transitions: outcome.statistics.transitions,
+            depth: outcome.statistics.max_depth,
+            violations,
+        })
+    }
+}
+
+fn search<S: System + Clone + Send>(
+    system: &mut S,
+    reduction: &str,
+    store: StoreKind,
+    workers: usize,
+) -> Option<Result> {
+    let mut reduction = reductions::by_name::<S>(reduction).expect("it exists");
+    let search = Search::new()
+        .properties(PropertySet::SAFETY.minus(PropertySet::SAFETY.minus(reduction.preserves())))
+        .collect_all()
+        .max_states(MOST_STATES)
+        .store(store)
+        .workers(workers);
+    Result::of(&search.run(system, reduction.as_mut()))
+}
+
+fn compare(name: &str, program: &Arc<Program>, code: Option<&Arc<Code>>) -> bool {
+    let machine = Machine::new(Arc::clone(program), Granularity::Access).with_disciplines(false);
+    let mut compared = false;
+    for reduction in ["full", "cartesian", "transactions", "optimistic"] {
+        let expected = search(&mut machine.clone(), reduction, StoreKind::Flat, 1);
+        let Some(expected) = expected else { continue };
+        compared = true;
+        for (store, workers) in [
+            (StoreKind::Flat, 1),
+            (StoreKind::Flat, 3),
+            (StoreKind::Tree, 1),
+            (StoreKind::Tree, 2),
+            (StoreKind::Compact, 1),
+            (StoreKind::Compact, 8),
+        ] {
+            let mut native = NativeMachine::new(machine.clone(), code.cloned());
+            let found = search(&mut native, reduction, store, workers);
+            assert_eq!(
+                Some(&expected),
+                found.as_ref(),
+                "{name}: {reduction}, {store:?}, {workers} workers"
+            );
+        }
+    }
+    compared
+}
+
+#[test]
+fn on_random_programs() {
+    let wanted = |name: &str| {
+        std::env::var(name)
+            .ok()
+            .map(|value| value.parse::<u64>().expect("a number"))
+    };
+    let programs = wanted("RADDLE_TEST_PROGRAMS").unwrap_or(60);
+    let seed = wanted("RADDLE_TEST_SEED").unwrap_or(7);
+    let campaign = Campaign::new(seed, programs);
+    let mut compared = 0;
+    for number in 0..programs {
+        let (profile, program) = campaign.program(number);
+        let name = format!("{} {number}", profile.name);
+        if let Ok(program) = raddle_difftest::compile(&program.to_string()) {
+            let code = Code::compile(&program).map(Arc::new);
+            compared += u64::from(compare(&name, &program, code.as_ref()));
+        }
+    }
+    println!("{compared} of {programs} programs were compared");
+    assert!(compared > programs / 2);
+}
