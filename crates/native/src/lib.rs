@@ -22,11 +22,11 @@
 //!    no area is without.
 //! 3. **Constants** of the thread, of which the caller lends as many as all frames have together, and **registers** that are addressed by an index, in memory of the function's own: the index is compared with the number of
 //!    registers that are alive.
-//! 4. **Tables** ([`Tables`](tables::Tables)), at the number of a slot that was checked, or at the number of a stop, or at a byte. They live as long as the code.
+//! 4. **Tables** (`tables.rs`), at the number of a slot that was checked, or at the number of a stop, or at a byte. They live as long as the code.
 //! 5. **The frame** that the caller lends it: the number of accesses and of choices is compared with the room for them before each
 //!    one, but for the only one.
 //!
-//! [`Code::step`] compares the length of the state with what 1 and 2 need before it calls the function.
+//! `Code::step` compares the length of the state with what 1 and 2 need before it calls the function.
 //! A function ends: every jump backwards takes one of a fixed number of turns, and it gives up when these are used up.
 //! Whether it does what the interpreter does is a matter of tests, which compare both step by step.
 
