@@ -19,7 +19,7 @@
 //! touched in them, since any of these may end the loop.
 //!
 //! The local state of real code cannot be observed. It is inferred: a [scout](scout) runs the thread alone, for up to `spin_limit`
-//! iterations, and finds the smallest `a + p` after which the operations, locations, values and the thread's [stack](stack) repeat; or that the loop
+//! iterations ([fewer](scout) where others have been), and finds the smallest `a + p` after which the operations, locations, values and the thread's [stack](stack) repeat; or that the loop
 //! ends by itself, and after how many iterations. One site may be reached in many local states: the function that polls is called for this and for that.
 //! Where a thread chooses, it is followed once for each alternative, which it then always takes.
 //! What a scout finds holds for one of them, which depends on the thread's causal [past](past) alone; so each suspension with another past sends another scout.
@@ -419,6 +419,11 @@ impl State {
     fn want_scout(&mut self, site: usize, place: Place, watches: &[Watch]) {
         let past = self.thread(self.current).polling.sequence_past;
         if self.settings.replayed > 0 || self.sites.is_scouted(site, past) {
+            return;
+        }
+        if self.sites.is_of_scout() {
+            // None is sent from there, so it does not matter by which steps one would come.
+            let _ = self.sites.want(self.current, site, past, Vec::new());
             return;
         }
         // Others may have been faster in this schedule, or hold a lock that the thread comes to. An explorer that runs one schedule of each class may have
