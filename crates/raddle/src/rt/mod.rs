@@ -197,9 +197,10 @@ pub(crate) fn fail(failure: Failure) {
     }
 }
 
-/// Up to where the stack of the current thread is to be compared when it polls, or 0.
-pub(crate) fn stack_to_compare() -> usize {
-    current().state.borrow().stack_to_compare()
+/// The current thread says that it polls. Returns whether it arrives somewhere, and if so, up to where its stack is to be compared, or 0.
+pub(crate) fn arrives() -> Option<usize> {
+    let mut state = current().state.borrow_mut();
+    (!state.lets_time_pass()).then(|| state.stack_to_compare())
 }
 
 /// Whether the current thread has said that it polls.

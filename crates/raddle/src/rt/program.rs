@@ -38,6 +38,8 @@ pub struct Program {
     wiser: bool,
     pub(super) finished: bool,
     pub(super) left: Left,
+    /// Runs executions beside the exploration, and is kept for the next one.
+    pub(super) companion: Option<Box<Self>>,
 }
 
 /// What a program can be made of on another thread.
@@ -73,14 +75,22 @@ impl Program {
         Self::in_state(State::new(options.settings()), body, pool, left)
     }
 
-    /// The same program in another state.
-    pub(super) fn with_state(&self, state: State) -> Self {
-        Self::in_state(
-            state,
-            self.body.clone(),
-            self.pool.empty(),
-            self.left.clone(),
-        )
+    /// The same program in a state of its own, for an execution beside the exploration. It knows what this one has learned. What it learns itself is forgotten.
+    pub(super) fn take_companion(&mut self) -> Box<Self> {
+        let mut companion = self.companion.take().unwrap_or_else(|| {
+            let state = State::new(self.runtime.state.borrow().settings);
+            let (pool, left) = (self.pool.empty(), self.left.clone());
+            Box::new(Self::in_state(state, self.body.clone(), pool, left))
+        });
+        companion.wiser = true;
+        {
+            let own = self.runtime.state.borrow();
+            let mut state = companion.runtime.state.borrow_mut();
+            state.settings = own.settings;
+            state.know(own.knowledge());
+            state.learned = false;
+        }
+        companion
     }
 
     fn in_state(state: State, body: Arc<dyn Fn() + Send + Sync>, pool: Fibers, left: Left) -> Self {
@@ -98,6 +108,7 @@ impl Program {
             wiser: false,
             finished: true,
             left,
+            companion: None,
         }
     }
 

@@ -174,13 +174,6 @@ impl State {
         }
     }
 
-    /// A state for executions beside the exploration, which knows what this one has learned.
-    pub(crate) fn apprentice(&self) -> Self {
-        let mut state = Self::new(self.settings);
-        state.know(self.knowledge());
-        state
-    }
-
     /// Begins an execution: the main thread is about to begin.
     pub(crate) fn begin(&mut self, generation: u64) {
         self.phase = Phase::Running;

@@ -163,6 +163,11 @@ pub(super) struct Repetition {
 }
 
 impl Repetition {
+    /// After how many iterations all that is ever done has been done once.
+    pub(super) fn length(self) -> usize {
+        self.transient + self.period
+    }
+
     /// The one that takes the fewest iterations until it has been gone through once, if the sequence has repeated at least for its second half.
     pub(super) fn of(iterations: &[Iteration]) -> Option<Self> {
         Self::by(iterations, |one| (one.site, one.digest))
@@ -179,7 +184,7 @@ impl Repetition {
         let half = length / 2;
         let mut best: Option<Self> = None;
         for period in 1..=half {
-            if best.is_some_and(|best| best.transient + best.period <= period) {
+            if best.is_some_and(|best| best.length() <= period) {
                 break;
             }
             let mut transient = length - period;
@@ -189,12 +194,22 @@ impl Repetition {
             let repetition = Self { transient, period };
             if transient + 2 * period <= length
                 && transient <= half
-                && best.is_none_or(|best| transient + period < best.transient + best.period)
+                && best.is_none_or(|best| repetition.length() < best.length())
             {
                 best = Some(repetition);
             }
         }
         best
+    }
+
+    /// Whether this is what the sequence repeats, whatever is on the stack.
+    pub(super) fn holds(self, iterations: &[Iteration]) -> bool {
+        let key = |one: &Iteration| (one.site, one.digest);
+        let rest = iterations.get(self.transient..).unwrap_or_default();
+        let again = rest.iter().skip(self.period);
+        rest.iter()
+            .zip(again)
+            .all(|(one, other)| key(one) == key(other))
     }
 
     /// Whether each iteration is the same, and is a single operation.
@@ -266,14 +281,32 @@ mod tests {
     use super::*;
 
     fn repetition(digests: &[u64]) -> Option<(usize, usize)> {
+        Repetition::of(&iterations(digests)).map(|found| (found.transient, found.period))
+    }
+
+    fn iterations(digests: &[u64]) -> Vec<Iteration> {
         let iteration = |&digest| Iteration {
             site: 0,
             digest,
             stack: 0,
             is_single: true,
         };
-        let iterations: Vec<_> = digests.iter().map(iteration).collect();
-        Repetition::of(&iterations).map(|found| (found.transient, found.period))
+        digests.iter().map(iteration).collect()
+    }
+
+    /// An address on the stack may change where operations do not.
+    #[test]
+    fn what_seemed_to_repeat_holds_as_long_as_operations_do() {
+        let mut sequence = iterations(&[5, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1]);
+        let seemed = Repetition::with_stack(&sequence[..6]).unwrap();
+        assert_eq!((seemed.transient, seemed.period), (1, 2));
+        for one in &mut sequence[8..] {
+            one.stack = 7;
+        }
+        assert_ne!(Repetition::with_stack(&sequence), Some(seemed));
+        assert!(seemed.holds(&sequence));
+        sequence[11].digest = 3;
+        assert!(!seemed.holds(&sequence));
     }
 
     #[test]

@@ -19,7 +19,7 @@
 //! touched in them, since any of these may end the loop.
 //!
 //! The local state of real code cannot be observed. It is inferred: a [scout](scout) runs the thread alone, for up to `spin_limit`
-//! iterations, and finds the smallest `a + p` after which the operations, locations, values and the thread's [stack](stack) repeat; or that the loop
+//! iterations ([fewer](scout) where others have been), and finds the smallest `a + p` after which the operations, locations, values and the thread's [stack](stack) repeat; or that the loop
 //! ends by itself, and after how many iterations. One site may be reached in many local states: the function that polls is called for this and for that.
 //! Where a thread chooses, it is followed once for each alternative, which it then always takes.
 //! What a scout finds holds for one of them, which depends on the thread's causal [past](past) alone; so each suspension with another past sends another scout.
@@ -315,16 +315,22 @@ pub(super) enum Woken {
 }
 
 impl State {
-    /// The current thread says that it polls. Returns whether it needs an operation to do so, because it does nothing else.
-    /// `stack` is a fingerprint of its stack, if that is [compared](State::stack_to_compare).
+    /// The current thread says that it polls. Returns whether it has done nothing else since it last did: it only lets time pass. A backoff
+    /// does so very often.
+    pub(super) fn lets_time_pass(&mut self) -> bool {
+        let thread = &mut self.threads[self.current.index()];
+        let polling = &mut thread.polling;
+        let only_delays = polling.only_delays(&thread.announced);
+        polling.delays += u32::from(only_delays);
+        only_delays && polling.delays <= MOST_DELAYS
+    }
+
+    /// The current thread says that it polls, and does not only [let time pass](State::lets_time_pass). Returns whether it needs an operation to do so,
+    /// because it does nothing else. `stack` is a fingerprint of its stack, if that is [compared](State::stack_to_compare).
     fn poll(&mut self, place: Place, stack: u64) -> bool {
         let thread = &mut self.threads[self.current.index()];
         let polling = &mut thread.polling;
         if polling.only_delays(&thread.announced) {
-            polling.delays += 1;
-            if polling.delays <= MOST_DELAYS {
-                return false;
-            }
             // The operation that comes now does not count as one.
             polling.arrived_at += 1;
             polling.suspend = Some(Suspend::Sequence {
@@ -415,6 +421,11 @@ impl State {
         if self.settings.replayed > 0 || self.sites.is_scouted(site, past) {
             return;
         }
+        if self.sites.is_of_scout() {
+            // None is sent from there, so it does not matter by which steps one would come.
+            let _ = self.sites.want(self.current, site, past, Vec::new());
+            return;
+        }
         // Others may have been faster in this schedule, or hold a lock that the thread comes to. An explorer that runs one schedule of each class may have
         // no other.
         let sees = |watch: &Watch| watch.sees(self.objects.value(watch.location));
@@ -429,19 +440,14 @@ impl State {
         }
     }
 
-    /// Up to where the stack of the current thread is to be compared when it polls, or 0. Only an arrival needs a fingerprint, not
-    /// each `spin_loop` of a backoff that lets time pass.
+    /// Up to where the stack of the current thread is to be compared when it arrives, or 0.
     pub(super) fn stack_to_compare(&self) -> usize {
         let scout = self.sites.scout.as_ref();
         let is_followed = scout.is_some_and(|scout| scout.thread == self.current);
         if !is_followed || self.phase != Phase::Running {
             return 0;
         }
-        let thread = self.thread(self.current);
-        if thread.polling.only_delays(&thread.announced) {
-            return 0;
-        }
-        thread.stack_base
+        self.thread(self.current).stack_base
     }
 
     /// The last operation of the current thread, if it touched one location and left it as it was.

@@ -19,6 +19,13 @@ impl Past {
     }
 }
 
+#[cfg(test)]
+impl Past {
+    pub(super) fn of(number: u32) -> Self {
+        Self(number.into())
+    }
+}
+
 /// The causal past of what is in each location: the steps that have changed it.
 #[derive(Debug, Default)]
 pub(crate) struct Pasts(Vec<u64>);

@@ -3,6 +3,23 @@
 //! A scout runs the execution so far once more, in a state of its own, and then only the one thread, for as many iterations as it takes. What
 //! others have done that the thread would find [is left out](super::alone), if the thread has seen nothing of it yet. The
 //! exploration does not notice, unless it learns that the site needs another allowance.
+//!
+//! # How long a scout stays
+//!
+//! If the operations, locations, values, registers and the stack repeat, so does the local state, but for what is on the heap: the loop goes on like this
+//! for ever, unless it counts there. A loop that counts on its stack does not repeat it, so each scout follows it up to `spin_limit` iterations. Only for
+//! loops that count on the heap is it of use to stay longer than it takes the stack to repeat.
+//!
+//! So the first scouts of a place in the source stay for `spin_limit` iterations, and later ones for fewer and fewer, down to [`BRIEF`]. If one of them shows that a loop there does
+//! something else although its stack has repeated, the stack *deceives*: what brief scouts of the place have found is forgotten, all scouts of it stay for long from then on, and the
+//! exploration begins again. What is left is a loop that counts on the heap in some local states only, and in none of those that the first scouts saw. As any other
+//! loop that is suspended, it is an assumption of the verdict.
+//!
+//! The stack contains addresses. One of them may change later because the allocator gives out another block, while the operations stay the same. The local
+//! state has repeated before that, so what the thread seemed to repeat then counts, as long as its operations go on like that. Otherwise the allowance would be
+//! too large, the next scout would find a still larger one, and so on.
+//!
+//! All scouts of a worker run in one companion of its program: their tables need not grow while a thread is followed, which would move its own allocations.
 
 use raddle_outcome::Kind as Assumed;
 use raddle_schedule::{Execution, Move, Observed, ThreadId};
@@ -15,8 +32,8 @@ use crate::rt::program::Program;
 /// After how many iterations a stack has to repeat for its contents to count as local state.
 pub(super) const LONGEST_ON_STACK: usize = 64;
 
-/// How many iterations a brief scout makes at least.
-const BRIEF: u32 = 128;
+/// How many iterations a scout makes at least.
+const BRIEF: u32 = 16;
 
 /// How many scouts are sent from one place because the thread chooses what to do: each of them has it always choose the same.
 const MOST_CHOICES: u32 = 8;
@@ -48,9 +65,13 @@ pub(in crate::rt) struct Scout {
     has_left: bool,
     /// Whether it has made so many iterations that it will make them for ever.
     is_over: bool,
-    /// Whether it may come back as soon as the thread's stack repeats.
-    brief: bool,
-    /// What it does then.
+    /// After how many iterations it may come back if the thread's stack repeats.
+    least: u32,
+    /// What the thread seemed to repeat when its stack first did so.
+    seemed: Option<Repetition>,
+    /// Whether it has done something else later.
+    is_deceived: bool,
+    /// What the thread repeats.
     repeats: Option<Repetition>,
     single: bool,
     /// Whether another thread holds a lock that the loop needs, so that nothing more can be found out here.
@@ -62,7 +83,7 @@ pub(in crate::rt) struct Scout {
 }
 
 impl Scout {
-    fn new(wanted: &Wanted, brief: bool, choice: u32) -> Self {
+    fn new(wanted: &Wanted, least: u32, choice: u32) -> Self {
         Self {
             thread: wanted.thread,
             site: wanted.site,
@@ -72,7 +93,9 @@ impl Scout {
             left_after: 0,
             has_left: false,
             is_over: false,
-            brief: brief && cfg!(target_arch = "x86_64"),
+            least: least.max(BRIEF),
+            seemed: None,
+            is_deceived: false,
             repeats: None,
             single: false,
             is_hindered: false,
@@ -94,10 +117,18 @@ impl Scout {
         }
         self.count = count;
         let longest = count.max(iterations.count(site)).max(iterations.effects());
-        let is_long = longest >= limit;
-        let repeats = || Repetition::with_stack(iterations.since(self.site));
-        let is_enough = self.brief && count >= BRIEF && count.is_power_of_two();
-        if is_long || is_enough && repeats().is_some() {
+        let mut is_enough = longest >= limit;
+        if cfg!(target_arch = "x86_64")
+            && count >= BRIEF
+            && count.is_power_of_two()
+            && let Some(found) = Repetition::with_stack(iterations.since(self.site))
+        {
+            is_enough |= count >= self.least;
+            if found.length() <= LONGEST_ON_STACK {
+                self.seemed.get_or_insert(found);
+            }
+        }
+        if is_enough {
             self.conclude(iterations);
         }
     }
@@ -106,10 +137,13 @@ impl Scout {
     fn conclude(&mut self, iterations: &Iterations) {
         self.is_over = true;
         let iterations = iterations.since(self.site);
+        let seemed = self.seemed.filter(|seemed| seemed.holds(iterations));
+        self.is_deceived |= self.seemed.is_some() && seemed.is_none();
         // If the stack does not repeat, or only after very many iterations, what it contains does not matter (the address of a buffer
         // that grows, say), or the loop counts without end.
-        self.repeats = Repetition::with_stack(iterations)
-            .filter(|found| found.transient + found.period <= LONGEST_ON_STACK)
+        self.repeats = seemed
+            .or_else(|| Repetition::with_stack(iterations))
+            .filter(|found| found.length() <= LONGEST_ON_STACK)
             .or_else(|| Repetition::of(iterations));
         self.single = self
             .repeats
@@ -119,6 +153,7 @@ impl Scout {
     /// The thread does something else than to poll.
     fn leaves(&mut self) {
         self.has_left = true;
+        self.is_deceived |= self.seemed.take().is_some();
         self.left_after = self.left_after.max(self.count);
     }
 
@@ -130,9 +165,7 @@ impl Scout {
     /// How many undisturbed iterations the site is to be allowed: those after which the thread leaves by itself, and those after which it has gone once
     /// through what repeats.
     pub(super) fn allowance(&self) -> u32 {
-        let repeats = self
-            .repeats
-            .map_or(0, |found| found.transient + found.period - 1);
+        let repeats = self.repeats.map_or(0, |found| found.length() - 1);
         let most = self
             .left_after
             .max(u32::try_from(repeats).unwrap_or(u32::MAX));
@@ -147,6 +180,11 @@ impl Scout {
     /// alternatives: there are more ways to go on than are known.
     fn chooses(&self) -> bool {
         self.alternatives > 1
+    }
+
+    /// Whether the thread's stack had repeated, and the thread has then done something else: its loop counts where nobody looks.
+    pub(super) fn is_deceived(&self) -> bool {
+        self.is_deceived
     }
 
     pub(super) fn is_single(&self) -> bool {
@@ -189,14 +227,15 @@ impl Program {
     }
 
     fn send(&mut self, wanted: &Wanted, moves: &[Move], choice: u32) -> Scout {
-        let brief = self.runtime.state.borrow_mut().sites.send(wanted);
-        let mut state = self.runtime.state.borrow().apprentice();
-        state.sites.scout = Some(Scout::new(wanted, brief, choice));
-        let mut other = self.with_state(state);
+        let least = self.runtime.state.borrow_mut().sites.send(wanted);
+        let mut other = self.take_companion();
+        other.runtime.state.borrow_mut().sites.scout = Some(Scout::new(wanted, least, choice));
         std::mem::swap(&mut self.pool, &mut other.pool);
         other.follow(wanted.thread, moves);
         std::mem::swap(&mut self.pool, &mut other.pool);
-        other.scout_mut(|scout| *scout)
+        let scout = other.scout_mut(|scout| *scout);
+        self.companion = Some(other);
+        scout
     }
 
     /// Runs these moves, and then one thread alone.

@@ -1,6 +1,7 @@
 //! The sites at which threads poll, and what is known of them from earlier executions.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use raddle_schedule::ThreadId;
 
@@ -12,8 +13,11 @@ use crate::rt::counts::{Site as Spot, site as spot};
 /// How many scouts are sent from a site. It has been suspended in as many local states then.
 const MOST_SCOUTS: u32 = 1 << 16;
 
-/// How many scouts of a site make as many iterations as they may.
-const LONG_SCOUTS: u32 = 64;
+/// How many scouts of a place make as many iterations as they may.
+const LONG_SCOUTS: u32 = 16;
+
+/// How many iterations the next ones make at least. The more scouts there were, the fewer they make.
+const FEWER: u32 = 128;
 
 /// How many iterations that change something a thread is granted at most while only loops disturb it.
 const MOST_BUSY: u32 = 64;
@@ -28,6 +32,8 @@ pub(super) struct Site {
     pub(super) single: Option<bool>,
     /// How many scouts were sent.
     scouts: u32,
+    /// Whether a loop at this place has repeated its stack, and then done something else.
+    deceives: bool,
 }
 
 impl Site {
@@ -41,12 +47,14 @@ impl Site {
 pub(crate) struct Sites {
     numbers: HashMap<(ThreadId, Spot, Option<Spot>), usize>,
     sites: Vec<Site>,
-    /// Where scouts were sent from: the site, and what the local state of the thread depends on.
-    scouted: HashSet<(usize, Past)>,
+    /// Where scouts were sent from: the site, and what the local state of the thread depends on. Scouts share it, since there may be many.
+    scouted: Arc<HashSet<(usize, Past)>>,
     /// How many iterations that change something threads are granted that only loops disturb, if more than by default.
     pub(super) busy: u32,
     /// Sites of this execution from which a scout is to be sent.
     wanted: Vec<Wanted>,
+    /// Whether this execution is that of a scout, and not one of the exploration.
+    of_scout: bool,
     pub(in crate::rt) scout: Option<Scout>,
 }
 
@@ -54,6 +62,12 @@ impl Sites {
     /// An execution begins.
     pub(crate) fn begin(&mut self) {
         self.wanted.clear();
+        self.of_scout = self.has_scout();
+    }
+
+    /// Whether this execution is that of a scout, which may have seen what it was sent for.
+    pub(super) fn is_of_scout(&self) -> bool {
+        self.of_scout
     }
 
     /// What is known of the sites, without what belongs to this execution.
@@ -61,9 +75,10 @@ impl Sites {
         Self {
             numbers: self.numbers.clone(),
             sites: self.sites.clone(),
-            scouted: self.scouted.clone(),
+            scouted: Arc::clone(&self.scouted),
             busy: self.busy,
             wanted: Vec::new(),
+            of_scout: false,
             scout: None,
         }
     }
@@ -86,11 +101,13 @@ impl Sites {
             .or_insert(new);
         if number == new {
             let allowance = self.allowance_at(place);
+            let deceives = self.at(place).any(|site| site.deceives);
             self.sites.push(Site {
                 place,
                 allowance,
                 single: None,
                 scouts: 0,
+                deceives,
             });
         }
         number
@@ -100,8 +117,12 @@ impl Sites {
     /// comes to the place by several ways. Each of them would find out about itself, late, and have the exploration begin again. More than a site
     /// needs is never wrong: its threads are suspended later.
     fn allowance_at(&self, place: Place) -> u32 {
-        let same = self.sites.iter().filter(|site| site.is_at(place));
-        same.map(|site| site.allowance).max().unwrap_or(0)
+        let same = self.at(place).map(|site| site.allowance);
+        same.max().unwrap_or(0)
+    }
+
+    fn at(&self, place: Place) -> impl Iterator<Item = &Site> {
+        self.sites.iter().filter(move |site| site.is_at(place))
     }
 
     pub(super) fn site(&self, number: usize) -> &Site {
@@ -138,18 +159,25 @@ impl Sites {
         are_too_many
     }
 
-    /// A scout is sent. Returns whether it may be brief, because another one has seen the site for long. (Of an execution that is given up, none
-    /// is: others come to the same state.)
-    pub(super) fn send(&mut self, wanted: &Wanted) -> bool {
-        self.scouted.insert((wanted.site, wanted.past));
-        let scouts = &mut self.sites[wanted.site].scouts;
-        *scouts += 1;
-        *scouts > LONG_SCOUTS
+    /// A scout is sent. Returns how many iterations it makes at least: fewer, the more others have seen the place. (Of an execution that is given up, none
+    /// is sent: others come to the same state.)
+    pub(super) fn send(&mut self, wanted: &Wanted) -> u32 {
+        Arc::make_mut(&mut self.scouted).insert((wanted.site, wanted.past));
+        self.sites[wanted.site].scouts += 1;
+        let Site {
+            place, deceives, ..
+        } = self.sites[wanted.site];
+        let scouts: u32 = self.at(place).map(|site| site.scouts).sum();
+        if deceives || scouts <= LONG_SCOUTS {
+            u32::MAX
+        } else {
+            LONG_SCOUTS * FEWER / scouts
+        }
     }
 
     /// A scout has found out nothing, because another thread held a lock. It will be wanted again, in executions where none does.
     pub(super) fn take_back(&mut self, wanted: &Wanted) {
-        self.scouted.remove(&(wanted.site, wanted.past));
+        Arc::make_mut(&mut self.scouted).remove(&(wanted.site, wanted.past));
         self.sites[wanted.site].scouts -= 1;
     }
 
@@ -191,7 +219,23 @@ impl Sites {
         let site = &mut self.sites[scout.site];
         let single = scout.is_single() && site.single != Some(false);
         is_new |= site.single.replace(single).unwrap_or(false) != single;
-        is_new
+        is_new | self.learn_deceit(scout.site, scout.is_deceived())
+    }
+
+    /// Where a scout shows that the stack does not tell when a loop repeats, what brief ones have found is not worth anything.
+    fn learn_deceit(&mut self, site: usize, is_deceived: bool) -> bool {
+        let Site {
+            place, deceives, ..
+        } = self.sites[site];
+        if deceives || !is_deceived {
+            return false;
+        }
+        for site in &mut self.sites {
+            site.deceives |= site.is_at(place);
+        }
+        let sites = &self.sites;
+        Arc::make_mut(&mut self.scouted).retain(|&(site, _)| !sites[site].deceives);
+        true
     }
 }
 
@@ -224,9 +268,35 @@ mod tests {
             assert_eq!(sites.wanted.len(), 1);
         }
         let wanted = sites.take_wanted().remove(0);
-        assert!(!sites.send(&wanted));
+        assert_eq!(sites.send(&wanted), u32::MAX);
         assert!(!sites.want(ThreadId(0), site, Past::default(), vec![39]));
         assert!(sites.take_wanted().is_empty());
+    }
+
+    /// The first scouts of a place stay for long, whichever of its sites they are sent from. After a deceit all do, and those that did not are sent again.
+    #[test]
+    fn scouts_get_brief_unless_one_was_deceived() {
+        let mut sites = Sites::default();
+        let place = Location::caller();
+        let numbers = [0, 1].map(|thread| sites.number(ThreadId(thread), place, None));
+        let wanted = |number: u32| Wanted {
+            thread: ThreadId(number % 2),
+            site: numbers[number as usize % 2],
+            past: Past::of(number),
+            steps: Vec::new(),
+        };
+        let stays: Vec<u32> = (0..200).map(|number| sites.send(&wanted(number))).collect();
+        assert!(stays[..16].iter().all(|&stay| stay == u32::MAX));
+        assert_eq!((stays[16], stays[31], stays[127]), (120, 64, 16));
+
+        assert!(!sites.learn_deceit(numbers[0], false));
+        assert!(sites.is_scouted(numbers[1], Past::of(1)));
+        assert!(sites.learn_deceit(numbers[0], true));
+        assert!(!sites.learn_deceit(numbers[1], true));
+        assert!(!sites.is_scouted(numbers[1], Past::of(1)));
+        let new = sites.number(ThreadId(2), place, None);
+        assert!(sites.site(new).deceives);
+        assert_eq!(sites.send(&wanted(1)), u32::MAX);
     }
 
     /// Without this, each thread that runs the same loop would have the exploration begin again.

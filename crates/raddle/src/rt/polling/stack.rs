@@ -14,7 +14,9 @@ use crate::rt::{self, Place, operation::Operation};
 /// Inlined, and calling nothing that leaves a trace on the stack before [`arrive`], so that what is compared is the code under test.
 #[inline(always)]
 pub(crate) fn poll_at(place: Place) {
-    let base = rt::stack_to_compare();
+    let Some(base) = rt::arrives() else {
+        return;
+    };
     #[cfg(target_arch = "x86_64")]
     // SAFETY: `base` is 0, or the address of a variable of a function that has called this one.
     unsafe {

@@ -43,6 +43,7 @@ impl<X: Execution> Search<'_, X> {
         let later = firsts[from..].iter().copied().take(MOST_LATER);
         let mut later = later.take_while(|&later| later < end).chain([end]);
         self.has_to_wait(arrival, at)
+            && self.touches_no_more(arrival)
             && self.third_threads_wait(arrival, at)
             && (later.any(|later| self.is_free(arrival, later) && self.has_to_wait(arrival, later))
                 || self.is_free(arrival, end) && self.run_ends(arrival, end))
@@ -66,6 +67,30 @@ impl<X: Execution> Search<'_, X> {
         self.cut.set_to_first(&self.trace, event);
         self.cut.set(arrival.thread, arrival.end);
         !self.is_possible(arrival.thread, arrival.end)
+    }
+
+    /// Whether all that the step just foreseen touches is touched by it in this execution too, so that its races are known without arriving.
+    fn touches_no_more(&mut self, arrival: Arrival) -> bool {
+        let there: Vec<_> = self
+            .step
+            .accesses
+            .iter()
+            .map(|it| (it.location, it.mode))
+            .collect();
+        let made = self.lanes[arrival.thread.index()].get(arrival.end as usize);
+        let here: Vec<_> = if let Some(&made) = made {
+            let accesses = self.trace.accesses(made);
+            accesses.map(|it| (it.location, it.mode)).collect()
+        } else {
+            self.cut.set_to_first(&self.trace, self.trace.len());
+            self.is_possible(arrival.thread, arrival.end);
+            self.step
+                .accesses
+                .iter()
+                .map(|it| (it.location, it.mode))
+                .collect()
+        };
+        there.iter().all(|access| here.contains(access))
     }
 
     /// Whether the thread that would be preempted cannot go on in the state before event `end`; or it cannot if the other one has arrived before, and neither can a third one.

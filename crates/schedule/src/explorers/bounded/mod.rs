@@ -116,6 +116,9 @@
 //!
 //! That a third thread must not be able to move is essential: it could go on for free while `t` waits. What it does then may conflict with `W`, and be too expensive later.
 //!
+//! There is one more reason to explore `t` from `E`: the races of `p`. A step may touch more in one state than in another (a send that finds its channel full, or the receiver gone). So `p` must touch
+//! nothing after `E.V` that it does not touch in this execution, where its races have been found.
+//!
 //! All this is found in an execution where `V` comes after `W`. It then holds of `E` for good, since `V` and `W` have no alternatives.
 //!
 //! # Departures
