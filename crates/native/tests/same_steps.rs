@@ -29,6 +29,11 @@ struct Compared {
 
 /// Compares both machines on the states of a program, as many as there may be.
 fn compare(name: &str, program: &Arc<Program>, compared: &mut Compared) {
+    compare_some(name, program, MOST_STATES, compared);
+}
+
+/// The same, on so many states.
+fn compare_some(name: &str, program: &Arc<Program>, most: usize, compared: &mut Compared) {
     let interpreter = Machine::new(Arc::clone(program), Granularity::Access);
     let mut interpreter = interpreter.with_disciplines(false);
     let code = Code::compile(program).map(Arc::new);
@@ -43,7 +48,7 @@ fn compare(name: &str, program: &Arc<Program>, compared: &mut Compared) {
     let (mut packed, mut next_packed) = (Packed::default(), Packed::default());
     while let Some(mut state) = pending.pop() {
         interpreter.encode(&state, &mut packed);
-        if seen.len() >= MOST_STATES || !seen.insert(packed.clone()) {
+        if seen.len() >= most || !seen.insert(packed.clone()) {
             continue;
         }
         // As a search sees it.
@@ -226,6 +231,59 @@ fn on_the_examples() {
 #[test]
 fn on_the_benchmark() {
     compare_folder("bench/models");
+}
+
+/// Programs of the corpus with a few words exchanged, removed or doubled: most are none any more, and those that are do what
+/// nobody has thought of.
+#[test]
+fn on_mutated_programs() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let texts: Vec<String> = (programs(&root.join("corpus")).iter())
+        .map(|path| std::fs::read_to_string(path).expect("a program can be read"))
+        .collect();
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let mut compared = Compared::default();
+    for number in 0..MUTANTS {
+        let text = mutated(&texts[random.below(texts.len())], &mut random);
+        let name = format!("mutant {number}: {text}");
+        let (program, _) = raddle_machine::load(Source::new("mutant.rad", &text));
+        if let Some(program) = program {
+            compare_some(&name, &Arc::new(program), MUTANT_STATES, &mut compared);
+        }
+    }
+    println!("mutated programs: {compared:?}");
+    assert!(compared.programs > MUTANTS / 10);
+}
+
+const MUTANTS: u64 = 3_000;
+const MUTANT_STATES: usize = 200;
+
+/// A sequence of numbers that look random (xorshift).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) as usize % bound.max(1)
+    }
+}
+
+fn mutated(text: &str, random: &mut Random) -> String {
+    let mut words: Vec<&str> = text
+        .split_inclusive([' ', '\n', ';', '(', ')', '[', ']'])
+        .collect();
+    for _ in 0..=random.below(3) {
+        let (one, other) = (random.below(words.len()), random.below(words.len()));
+        match random.below(4) {
+            0 => words.swap(one, other),
+            1 => words[one] = words[other],
+            2 => drop(words.remove(one)),
+            _ => words.insert(one, words[other]),
+        }
+    }
+    words.concat()
 }
 
 #[test]
