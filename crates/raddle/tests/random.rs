@@ -193,3 +193,99 @@ fn several_workers_run_random_programs_as_one_does() {
     println!("{compared} programs without and {failed} with a failure");
     assert!(compared > 0 && failed > 0);
 }
+
+/// Within a bound, `bounded` runs the classes that `algorithm2` runs, which leaves out nothing, and their executions have the same outcomes. The third kind of
+/// programs sends into a channel of one message and receives, so that what a step touches depends on whether it waits.
+#[test]
+fn bounded_runs_random_programs_as_algorithm2_does() {
+    let programs = std::env::var("RADDLE_TEST_PROGRAMS").map_or(60, |count| count.parse().unwrap());
+    let mut random = Random(0x2545_f491_4f6c_dd1d);
+    let (mut compared, mut failed) = (0, 0);
+    for number in 0..programs {
+        let codes = [0; 3].map(|_: u64| {
+            let length = 1 + random.below(4);
+            // After how many rounds a loop is suspended that polls, each explorer learns by itself.
+            let codes = (0..length).map(|_| random.below(120));
+            codes.filter(|code| code % 20 != 19).collect::<Vec<_>>()
+        });
+        let bound = number as u32 % 3;
+        let waits = number % 2 == 1;
+        let check = |explorer: &str| {
+            let outcomes = std::sync::Arc::new(std::sync::Mutex::new(BTreeSet::new()));
+            let (seen, codes) = (outcomes.clone(), codes.clone());
+            let checker = Checker::new().explorer(explorer).bound(bound);
+            let checker = checker.count_classes(true).max_executions(4_000);
+            let checked = checker.run(move || {
+                let outcome = match waits {
+                    true => run_with_channel(&codes),
+                    false => run(&codes),
+                };
+                seen.lock().unwrap().insert(outcome);
+            });
+            (checked, std::mem::take(&mut *outcomes.lock().unwrap()))
+        };
+        match (check("algorithm2"), check("bounded")) {
+            ((Ok(expected), saw), (Ok(found), seen)) => {
+                let cut = |report: &raddle::Report| report.executions >= 4_000;
+                if cut(&expected) || cut(&found) {
+                    continue;
+                }
+                assert_eq!(found.classes, expected.classes, "{bound}: {codes:?}");
+                assert_eq!(seen, saw, "{bound}: {codes:?}");
+                compared += 1;
+            }
+            ((Err(_), _), (Err(_), _)) => failed += 1,
+            ((Ok(report), _), (Err(failed), _)) | ((Err(failed), _), (Ok(report), _)) => {
+                assert!(
+                    report.executions >= 4_000,
+                    "{bound}: {codes:?}: {}",
+                    failed.text
+                );
+            }
+        }
+    }
+    println!("{compared} programs without and {failed} with a failure");
+    assert!(compared > 0 && failed > 0);
+}
+
+/// Threads that send, receive, lock and look, and drop both ends of a channel in between.
+fn run_with_channel(codes: &[Vec<u64>; 3]) -> (Vec<u32>, Vec<Option<Vec<u32>>>, Vec<u32>) {
+    let (sender, receiver) = mpsc::sync_channel::<u32>(1);
+    let shared = Arc::new((AtomicU32::new(0), Mutex::new(0)));
+    let senders = codes[1..].iter().map(|codes| {
+        let (codes, sender, shared) = (codes.clone(), sender.clone(), shared.clone());
+        thread::spawn(move || {
+            let mut seen = Vec::new();
+            for code in codes {
+                seen.push(match code % 5 {
+                    0 => shared.0.fetch_add(1, SeqCst),
+                    1 => {
+                        let mut guard = shared.1.lock().unwrap();
+                        *guard += 1;
+                        *guard
+                    }
+                    2 => {
+                        let _guard = shared.1.lock().unwrap();
+                        u32::from(sender.send(1).is_ok())
+                    }
+                    _ => u32::from(sender.send(code as u32).is_ok()),
+                });
+            }
+            seen
+        })
+    });
+    let senders: Vec<_> = senders.collect();
+    drop(sender);
+    let mut mine = Vec::new();
+    for code in &codes[0] {
+        mine.push(match code % 4 {
+            0 => shared.0.load(SeqCst),
+            1 => *shared.1.lock().unwrap(),
+            2 => receiver.try_recv().unwrap_or(9),
+            _ => receiver.recv().unwrap_or(8),
+        });
+    }
+    drop(receiver);
+    let theirs = senders.into_iter().map(|child| child.join().ok());
+    (mine, theirs.collect(), Vec::new())
+}
