@@ -204,7 +204,7 @@ fn bounded_runs_random_programs_as_algorithm2_does() {
     for number in 0..programs {
         let codes = [0; 3].map(|_: u64| {
             let length = 1 + random.below(4);
-            // After how many rounds a loop is suspended that polls, each explorer learns by itself.
+            // That the order of arrivals at a barrier matters is learned on the way, and each explorer has run other executions by then.
             let codes = (0..length).map(|_| random.below(120));
             codes.filter(|code| code % 20 != 19).collect::<Vec<_>>()
         });
