@@ -204,7 +204,8 @@ fn bounded_runs_random_programs_as_algorithm2_does() {
     for number in 0..programs {
         let codes = [0; 3].map(|_: u64| {
             let length = 1 + random.below(4);
-            // That the order of arrivals at a barrier matters is learned on the way, and each explorer has run other executions by then.
+            // How many rounds a loop needs is learned on the way, and then the exploration begins again. Outcomes of executions before that are collected
+            // too, and each explorer has run others by then.
             let codes = (0..length).map(|_| random.below(120));
             codes.filter(|code| code % 20 != 19).collect::<Vec<_>>()
         });
