@@ -82,7 +82,7 @@ mod tests {
 
     /// A pick that does not fit any more is no pick: its alternatives are not tried.
     #[test]
-    fn paths_that_can_not_be_numbered_are_not_enumerated() {
+    fn paths_that_cannot_be_numbered_are_not_enumerated() {
         let mut choices = Choices::default();
         let mut next = Some(Choice(3));
         for expected in [3, 4, 5] {

@@ -103,8 +103,8 @@ pub(crate) struct NativeFrame {
     pub(crate) me: i64,
     /// The number of the thread.
     pub(crate) tid: i64,
-    /// The code of the name of the thread in one byte, and in two.
-    pub(crate) my_codes: [i64; 2],
+    /// The code of the name of the thread in one byte, or -1.
+    pub(crate) my_code: i64,
     /// What is left of the number of the alternative that the step takes.
     pub(crate) choice: u64,
     /// How many choices it has made.
@@ -125,7 +125,7 @@ impl Default for NativeFrame {
             constants: std::ptr::null(),
             me: 0,
             tid: 0,
-            my_codes: [0; 2],
+            my_code: 0,
             choice: 0,
             picked: 0,
             picks: [Pick::default(); MOST_PICKS],

@@ -75,7 +75,7 @@ struct Thread {
     tid: i64,
     /// The constants of its frames.
     constants: Box<[i64]>,
-    codes: [i64; 2],
+    code: i64,
 }
 
 /// What has executed the steps of a machine.
@@ -96,14 +96,13 @@ impl Native {
         let layout = &code.layout;
         let thread = |thread: usize| {
             let word = thread_word(thread);
-            let code = |wide| code_of(word, wide).map_or(-1, i64::from);
             Thread {
                 area: layout.areas[thread] as usize,
                 bit: Changed::NONE.with_bits(layout.area_bits[thread]),
                 word,
                 tid: thread as i64,
                 constants: layout.thread_constants[thread].clone(),
-                codes: [code(false), code(true)],
+                code: code_of(word, false).map_or(-1, i64::from),
             }
         };
         let threads: Box<[Thread]> = (0..layout.threads()).map(thread).collect();
@@ -259,7 +258,7 @@ impl NativeMachine {
         frame.count = 0;
         frame.constants = thread.constants.as_ptr();
         frame.me = thread.word;
-        frame.my_codes = thread.codes;
+        frame.my_code = thread.code;
         frame.tid = thread.tid;
         frame.choice = choice.0;
         frame.picked = 0;

@@ -630,7 +630,7 @@ fn a_scan_comes_to_a_lock_that_is_held() {
 }
 
 /// Two threads that wait for each other until a time-out. An execution in which one of them does not time out, and nobody wakes it, is infeasible; the other
-/// one went round a thousand times before that was noticed, and each time was another execution.
+/// one waited a thousand times before that was noticed, and each time was another execution.
 #[test]
 fn two_threads_wait_for_each_other_until_a_time_out() {
     let report = Checker::new().explorer("optimal").check(|| {

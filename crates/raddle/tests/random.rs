@@ -194,8 +194,8 @@ fn several_workers_run_random_programs_as_one_does() {
     assert!(compared > 0 && failed > 0);
 }
 
-/// Within a bound, `bounded` runs the classes that `algorithm2` runs, which leaves out nothing, and their executions have the same outcomes. The third kind of
-/// programs sends into a channel of one message and receives, so that what a step touches depends on whether it waits.
+/// Within a bound, `bounded` runs the classes that `algorithm2` runs, which leaves out nothing, and their executions have the same outcomes. Every second
+/// program sends into a channel of one message and receives, so that what a step touches depends on whether it waits.
 #[test]
 fn bounded_runs_random_programs_as_algorithm2_does() {
     let programs = std::env::var("RADDLE_TEST_PROGRAMS").map_or(60, |count| count.parse().unwrap());

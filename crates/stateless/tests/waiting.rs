@@ -75,7 +75,7 @@ fn context_bounded_search_sees_all_classes() {
 }
 
 #[test]
-fn optimal_goes_back_beyond_what_can_not_be_reversed() {
+fn optimal_goes_back_beyond_what_cannot_be_reversed() {
     assert_eq!(run(LOCK_AND_WRITE, &mut Optimal::default()), (2, 2, 1));
 }
 

@@ -18,7 +18,7 @@ fn a_violation_is_one() {
 }
 
 #[test]
-fn what_can_not_be_checked_is_two() {
+fn what_cannot_be_checked_is_two() {
     for (arguments, complaint) in [
         (&["check", "no/such.rad"][..], "cannot read no/such.rad"),
         (&["check", "docs"], "cannot read docs"),

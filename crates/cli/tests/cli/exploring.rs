@@ -329,7 +329,7 @@ fn limits_are_honoured() {
 }
 
 #[test]
-fn what_can_not_be_combined_says_why() {
+fn what_cannot_be_combined_says_why() {
     for (more, complaint) in [
         (
             &["--explore", "dfs", "--reduction", "full"][..],

@@ -191,7 +191,7 @@ fn transactions_say_what_they_do_not_preserve() {
 }
 
 #[test]
-fn what_is_not_preserved_can_not_be_asked_for() {
+fn what_is_not_preserved_cannot_be_asked_for() {
     for property in ["deadlock", "race", "all"] {
         let said = check(
             &["--reduction", "transactions", "--property", property],

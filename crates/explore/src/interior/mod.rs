@@ -283,7 +283,7 @@ impl<S: System> Interior<S> {
         run: &mut Run<'_, '_, S>,
     ) -> bool {
         let place = system.place(state, run.thread).0 as usize;
-        // Where it was not so before, it will not be so again.
+        // Where it was not so before in this round, it is hardly ever so again. Only time depends on it.
         if self.is_watched() || self.goes_on.get(place) == Some(&true) {
             return false;
         }

@@ -433,14 +433,14 @@ impl Emitter<'_> {
             // Every thread has a code.
             (Some(slot), Some(_)) if !self.slots()[slot].wide => {
                 let field = self.slots()[slot];
-                let code = self.my_code(false);
+                let code = self.my_code();
                 self.write_code(self.state, field, code);
             }
             (None, Some(_)) if narrow => {
                 let Spot::Computed(address, _) = self.spot(cell, 0) else {
                     unreachable!("all slots are narrow");
                 };
-                let code = self.my_code(false);
+                let code = self.my_code();
                 let field = Field {
                     byte: 0,
                     wide: false,
@@ -454,8 +454,9 @@ impl Emitter<'_> {
         }
     }
 
-    fn my_code(&mut self, wide: bool) -> Value {
-        let offset = std::mem::offset_of!(NativeFrame, my_codes) as i32 + 8 * i32::from(wide);
+    /// The code of the name of the thread in one byte.
+    fn my_code(&mut self) -> Value {
+        let offset = std::mem::offset_of!(NativeFrame, my_code) as i32;
         let frame = self.frame;
         self.builder.ins().load(I64, trusted(), frame, offset)
     }

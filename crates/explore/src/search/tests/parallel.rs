@@ -127,7 +127,7 @@ fn vacuous_searches_and_cycles_are_told_apart() {
 }
 
 #[test]
-fn orders_that_can_not_be_shared_out_have_one_worker() {
+fn orders_that_cannot_be_shared_out_have_one_worker() {
     for order in [Order::DepthFirst, Order::FewestSwitches] {
         let outcome = super::run(Search::new().order(order).workers(4), &wide());
         assert_eq!(outcome.statistics.workers, 1);
