@@ -33,27 +33,13 @@ impl Emitter<'_> {
                 channel,
                 values,
                 shape,
-            } => {
-                let shape = self.shape(shape);
-                let (cell, count, room) = self.has_room(channel, shape);
-                self.synchronise(cell, Writes::If(room), kind::SEND);
-                self.block_unless(room);
-                self.put_message(cell, count, values, shape);
-            }
+            } => self.send(channel, values, shape, None),
             Op::TrySend {
                 to,
                 channel,
                 values,
                 shape,
-            } => {
-                let shape = self.shape(shape);
-                let (cell, count, room) = self.has_room(channel, shape);
-                self.synchronise(cell, Writes::If(room), kind::POLL);
-                self.when(room, |emitter| {
-                    emitter.put_message(cell, count, values, shape);
-                });
-                self.set(to, room);
-            }
+            } => self.send(channel, values, shape, Some(to)),
             Op::Handoff { channel } => {
                 let cell = self.cell(channel, 1);
                 let phase = self.load(cell, 0);
@@ -64,27 +50,13 @@ impl Emitter<'_> {
                 let idle = self.constant(rendezvous::IDLE);
                 self.store(cell, 0, idle);
             }
-            Op::Recv { channel, to, shape } => {
-                let shape = self.shape(shape);
-                let (cell, count, ready) = self.has_message(channel, shape);
-                self.synchronise(cell, Writes::If(ready), kind::RECEIVE);
-                self.block_unless(ready);
-                self.take_message(cell, count, to, shape);
-            }
+            Op::Recv { channel, to, shape } => self.receive(channel, to, shape, None),
             Op::TryRecv {
                 to,
                 channel,
                 values,
                 shape,
-            } => {
-                let shape = self.shape(shape);
-                let (cell, count, ready) = self.has_message(channel, shape);
-                self.synchronise(cell, Writes::If(ready), kind::POLL);
-                self.when(ready, |emitter| {
-                    emitter.take_message(cell, count, values, shape);
-                });
-                self.set(to, ready);
-            }
+            } => self.receive(channel, values, shape, Some(to)),
             Op::Len { to, channel, shape } => {
                 let shape = self.shape(shape);
                 let cell = self.cell(channel, slots(shape));
@@ -130,6 +102,47 @@ impl Emitter<'_> {
                 monitor,
             } => self.notify(object, all, monitor),
             other => unreachable!("{other:?} is not compiled"),
+        }
+    }
+
+    /// Puts a message into a channel: waits until there is room, or says in a register whether there is.
+    fn send(&mut self, channel: Reg, values: Reg, shape: u16, tried: Option<Reg>) {
+        let shape = self.shape(shape);
+        let (cell, count, room) = self.has_room(channel, shape);
+        self.if_possible(cell, room, kind::SEND, tried, |emitter| {
+            emitter.put_message(cell, count, values, shape);
+        });
+    }
+
+    /// Takes a message out of a channel: waits until there is one, or says in a register whether there is.
+    fn receive(&mut self, channel: Reg, values: Reg, shape: u16, tried: Option<Reg>) {
+        let shape = self.shape(shape);
+        let (cell, count, ready) = self.has_message(channel, shape);
+        self.if_possible(cell, ready, kind::RECEIVE, tried, |emitter| {
+            emitter.take_message(cell, count, values, shape);
+        });
+    }
+
+    /// An operation on a channel that waits until it is possible, or is only tried.
+    fn if_possible(
+        &mut self,
+        cell: Cell,
+        possible: Value,
+        kind: i64,
+        tried: Option<Reg>,
+        operation: impl FnOnce(&mut Self),
+    ) {
+        match tried {
+            None => {
+                self.synchronise(cell, Writes::If(possible), kind);
+                self.block_unless(possible);
+                operation(self);
+            }
+            Some(to) => {
+                self.synchronise(cell, Writes::If(possible), kind::POLL);
+                self.when(possible, operation);
+                self.set(to, possible);
+            }
         }
     }
 
