@@ -90,6 +90,21 @@ impl Campaign {
         }
     }
 
+    /// The same, unless the environment asks for another seed (`RADDLE_TEST_SEED`) or more programs (`RADDLE_TEST_PROGRAMS`).
+    ///
+    /// # Panics
+    ///
+    /// If what it asks for is no number.
+    #[must_use]
+    pub fn as_asked(seed: u64, count: u64) -> Self {
+        let asked = |variable: &str| {
+            let value = std::env::var(variable).ok()?;
+            Some(value.parse().expect("a number"))
+        };
+        let seed = asked("RADDLE_TEST_SEED").unwrap_or(seed);
+        Self::new(seed, asked("RADDLE_TEST_PROGRAMS").unwrap_or(count))
+    }
+
     /// The program of that number, and its profile.
     #[must_use]
     pub fn program(&self, number: u64) -> (&'static Profile, Program) {

@@ -113,8 +113,8 @@ fn classes_of(found: &Examination) -> u64 {
 
 fn compare_all<E: Explorer + Clone>(workers: usize, runs: Runs, explorer: &E) {
     let how = (workers, runs);
-    let programs = wanted("RADDLE_TEST_PROGRAMS").unwrap_or(PROGRAMS);
-    let campaign = Campaign::new(wanted("RADDLE_TEST_SEED").unwrap_or(SEED), programs);
+    let campaign = Campaign::as_asked(SEED, PROGRAMS);
+    let programs = campaign.count;
     let mut compared = 0;
     for number in 0..programs {
         let (_, program) = campaign.program(number);
@@ -135,11 +135,6 @@ fn compare_all<E: Explorer + Clone>(workers: usize, runs: Runs, explorer: &E) {
         compared >= programs / 3 * 2,
         "only {compared} programs were compared"
     );
-}
-
-/// A number that the environment gives.
-fn wanted(variable: &str) -> Option<u64> {
-    std::env::var(variable).ok()?.parse().ok()
 }
 
 #[test]
@@ -165,8 +160,8 @@ fn iterative_agrees_with_the_full_search() {
 /// Within a bound, `bounded` runs the classes of `algorithm2`, and finds what that finds.
 #[test]
 fn bounded_agrees_with_algorithm2() {
-    let programs = wanted("RADDLE_TEST_PROGRAMS").unwrap_or(PROGRAMS);
-    let campaign = Campaign::new(wanted("RADDLE_TEST_SEED").unwrap_or(SEED), programs);
+    let campaign = Campaign::as_asked(SEED, PROGRAMS);
+    let programs = campaign.count;
     let mut compared = 0;
     for number in 0..programs {
         let (_, program) = campaign.program(number);

@@ -90,23 +90,19 @@ fn compare(name: &str, program: &Arc<Program>, code: Option<&Arc<Code>>) -> bool
 
 #[test]
 fn on_random_programs() {
-    let wanted = |name: &str| {
-        std::env::var(name)
-            .ok()
-            .map(|value| value.parse::<u64>().expect("a number"))
-    };
-    let programs = wanted("RADDLE_TEST_PROGRAMS").unwrap_or(60);
-    let seed = wanted("RADDLE_TEST_SEED").unwrap_or(7);
-    let campaign = Campaign::new(seed, programs);
-    let mut compared = 0;
+    let campaign = Campaign::as_asked(7, 60);
+    let programs = campaign.count;
+    let (mut compared, mut compiled) = (0, 0);
     for number in 0..programs {
         let (profile, program) = campaign.program(number);
         let name = format!("{} {number}", profile.name);
         if let Ok(program) = raddle_difftest::compile(&program.to_string()) {
             let code = Code::compile(&program).map(Arc::new);
-            compared += u64::from(compare(&name, &program, code.as_ref()));
+            let is_compared = compare(&name, &program, code.as_ref());
+            compared += u64::from(is_compared);
+            compiled += u64::from(is_compared && code.is_some());
         }
     }
-    println!("{compared} of {programs} programs were compared");
-    assert!(compared > programs / 2);
+    println!("{compared} of {programs} programs were compared, {compiled} with native code");
+    assert!(compared > programs / 2 && compiled > programs / 4);
 }

@@ -288,14 +288,8 @@ fn mutated(text: &str, random: &mut Random) -> String {
 
 #[test]
 fn on_random_programs() {
-    let wanted = |name: &str| {
-        std::env::var(name)
-            .ok()
-            .map(|value| value.parse::<u64>().expect("a number"))
-    };
-    let programs = wanted("RADDLE_TEST_PROGRAMS").unwrap_or(400);
-    let seed = wanted("RADDLE_TEST_SEED").unwrap_or(1);
-    let campaign = raddle_difftest::campaign::Campaign::new(seed, programs);
+    let campaign = raddle_difftest::campaign::Campaign::as_asked(1, 400);
+    let programs = campaign.count;
     let mut compared = Compared::default();
     for number in 0..programs {
         let (profile, program) = campaign.program(number);
