@@ -49,7 +49,7 @@ pub use in_turn::{Repeating, run_in_turn};
 pub use parts::{Changed, Packed, Parts, Renamed};
 pub use property::{Property, PropertySet};
 pub use raddle_outcome::{Assumption, Kind, Verdict};
-pub use raddle_store::{Flat, Inserted, StateId, Store, StoreFull, Tree};
+pub use raddle_store::{Batch, Flat, Inserted, StateId, Store, StoreFull, Tree};
 pub use reduction::{
     BlockedThread, Effort, End, Lessons, PendingAccess, Race, Reduction, Visitor, for_each_race,
 };
@@ -60,5 +60,5 @@ pub use search::{
 };
 pub use system::{
     Access, AccessKind, Action, Choice, Fault, FaultKind, Footprint, Guard, Location, Place,
-    Position, Status, Step, SyncOp, System, Variable,
+    Position, Status, Step, Successors, SyncOp, System, Variable,
 };

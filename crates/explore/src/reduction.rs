@@ -32,6 +32,7 @@
 //! ```
 
 use raddle_outcome::Ends;
+use raddle_store::Batch;
 
 use crate::lock_order::{Deadlocks, LockOrder};
 use crate::movers::Protection;
@@ -57,6 +58,18 @@ pub trait Reduction<S: System> {
     /// Tells the visitor what there is one step of the reduction further from a
     /// boundary state, which is in canonical form, and what it cost to find out.
     fn expand(&mut self, system: &mut S, state: &S::State, visitor: &mut dyn Visitor<S>) -> Effort;
+
+    /// Expands the state that was begun in a batch, and adds its successors to it, if there is nothing else to tell a
+    /// visitor who wants to know of these properties. Otherwise it adds nothing.
+    fn expand_plainly(
+        &mut self,
+        system: &mut S,
+        properties: PropertySet,
+        batch: &mut Batch,
+    ) -> Option<Effort> {
+        let _ = (system, properties, batch);
+        None
+    }
 
     /// Whether it has learned something since [`begin_round`](Self::begin_round) that makes
     /// expansions so far wrong.

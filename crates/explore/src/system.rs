@@ -33,6 +33,8 @@
 //! # let _ = run_to_the_end::<raddle_explore::testing::Counters>;
 //! ```
 
+use raddle_store::Batch;
+
 use crate::parts::{Changed, Packed, Parts, Renamed};
 
 /// A thread, by its position in the thread table of a state. It is no name of the thread: see
@@ -274,6 +276,19 @@ pub struct Step<State> {
     pub next_choice: Option<Choice>,
 }
 
+/// What became of [all steps](System::successors) from a state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Successors {
+    /// How many steps were taken.
+    pub moved: u64,
+    /// How many are blocked.
+    pub blocked: u64,
+    /// How many threads have ended.
+    pub ended: u64,
+    /// Whether some step makes a plain access that writes.
+    pub writes_plainly: bool,
+}
+
 /// A multithreaded program as a transition system.
 ///
 /// Methods take `&mut self` so that an implementation can keep scratch space and
@@ -300,6 +315,15 @@ pub trait System {
         choice: Choice,
         step: &mut Step<Self::State>,
     );
+
+    /// Makes every step of every thread from the state that was [begun](Batch::begun) in a batch, and adds the states after them,
+    /// if there is nothing else to be known about these steps: each is taken or is blocked or its thread has ended, some step
+    /// is taken, and the states after them are canonical. Otherwise it adds nothing, and somebody makes the steps
+    /// [one by one](Self::step).
+    fn successors(&mut self, batch: &mut Batch) -> Option<Successors> {
+        let _ = batch;
+        None
+    }
 
     /// Brings a state into canonical form: names that differ only in the order in
     /// which independent things happened become equal, garbage disappears.

@@ -36,14 +36,14 @@ fn trusted() -> MemFlagsData {
     MemFlagsData::new().with_notrap()
 }
 
-/// Builds the function for a region.
+/// Builds the function for a region. Says whether it may make a plain access that writes.
 pub(crate) fn function(
     compiling: &Compiling<'_>,
     region: &Region,
     config: TargetFrontendConfig,
     function: &mut Function,
     context: &mut FunctionBuilderContext,
-) {
+) -> bool {
     let parameters = [I64; 3].map(AbiParam::new);
     function.signature.params.extend(parameters);
     function.signature.returns.push(AbiParam::new(I64));
@@ -80,6 +80,7 @@ pub(crate) fn function(
         work: Vec::new(),
         constants: HashMap::new(),
         bits: HashSet::new(),
+        writes_plainly: false,
     };
     emitter.begin();
     while let Some(leader) = emitter.work.pop() {
@@ -97,6 +98,7 @@ pub(crate) fn function(
     }
     emitter.builder.seal_all_blocks();
     emitter.builder.finalize(config);
+    emitter.writes_plainly
 }
 
 /// How a function ends.
@@ -158,6 +160,8 @@ struct Emitter<'e> {
     constants: HashMap<Value, i64>,
     /// Values that are 0 or 1.
     bits: HashSet<Value>,
+    /// Whether it may make a plain access that writes.
+    writes_plainly: bool,
 }
 
 impl Emitter<'_> {

@@ -22,6 +22,11 @@ impl NativeAccess {
     }
 
     #[inline]
+    pub(crate) fn writes_plainly(self) -> bool {
+        self.rest & 0xF01 == (kind::PLAIN << 8 | 1) as u64
+    }
+
+    #[inline]
     pub(crate) fn access(self, blocked: bool) -> Access {
         Access {
             location: Location(self.location),
@@ -69,7 +74,7 @@ const KINDS: [AccessKind; 16] = [
     AccessKind::Plain,
 ];
 
-// SAFETY: the pointer is set before every call of native code, and not used in between.
+// SAFETY: the pointer is that of constants which are read, never written, and live in what the owner of the frame keeps.
 unsafe impl Send for NativeFrame {}
 
 /// The most choices of a native step.

@@ -75,13 +75,23 @@ struct Compiling<'p> {
     tables: &'p Tables,
 }
 
+/// A compiled step.
+#[derive(Clone, Copy)]
+struct StepFunction {
+    function: Function,
+    /// How many bytes of the area of its thread it needs.
+    needed: u32,
+    /// Whether it may make a plain access that writes.
+    writes_plainly: bool,
+}
+
 /// What happens to a thread that is at a stop.
 #[derive(Clone, Copy)]
 enum Entry {
     /// It never moves again.
     Stopped,
-    /// The step of a function that needs an area of so many bytes.
-    Compiled(Function, u32),
+    /// The step of a function.
+    Compiled(StepFunction),
     /// What the interpreter says.
     Interpreted,
 }
@@ -137,24 +147,23 @@ enum NativeStatus {
 }
 
 impl Code {
-    /// Executes a step of a thread whose area begins at a byte of these words of a state, by a function that needs so many bytes of it.
+    /// Executes a step of a thread whose area begins at a byte of these words of a state.
     #[inline]
     fn step(
         &self,
-        function: Function,
-        needed: usize,
+        step: StepFunction,
         words: &mut [u64],
         area: usize,
         frame: &mut NativeFrame,
     ) -> NativeStatus {
         assert!(
-            words.len() >= self.size && area + needed <= 8 * words.len(),
+            words.len() >= self.size && area + step.needed as usize <= 8 * words.len(),
             "the state has the size that the code is made for"
         );
         let words = words.as_mut_ptr().cast::<u8>();
         // SAFETY: the function was compiled for this signature, and it stays within the state and the area, whose lengths were
         // checked, and `frame`. See the module.
-        let result = unsafe { function(words, words.add(area), frame) };
+        let result = unsafe { (step.function)(words, words.add(area), frame) };
         match result as u8 {
             status::MOVED => NativeStatus::Moved,
             status::BLOCKED => NativeStatus::Blocked,
@@ -214,7 +223,7 @@ impl Code {
                 continue;
             };
             nodes += region.len();
-            emit::function(
+            let writes_plainly = emit::function(
                 &compiling,
                 &region,
                 config,
@@ -229,16 +238,20 @@ impl Code {
                 .define_function(id, &mut context)
                 .expect("code that is well formed");
             module.clear_context(&mut context);
-            ids[number] = Some((id, stop.pc()));
+            ids[number] = Some((id, stop.pc(), writes_plainly));
         }
         module.finalize_definitions().ok()?;
         let mut entries: Vec<Entry> = (ids.into_iter().zip(&bytecode.layout.stops))
             .map(|(id, stop)| match (id, stop) {
-                (Some((id, pc)), _) => {
+                (Some((id, pc, writes_plainly)), _) => {
                     let code = module.get_finalized_function(id);
                     // SAFETY: `emit` gives all functions the signature of `Function`.
                     let function = unsafe { std::mem::transmute::<*const u8, Function>(code) };
-                    Entry::Compiled(function, bytes_of_area(&bytecode, pc))
+                    Entry::Compiled(StepFunction {
+                        function,
+                        needed: bytes_of_area(&bytecode, pc),
+                        writes_plainly,
+                    })
                 }
                 (None, Stop::Stopped(..)) => Entry::Stopped,
                 (None, _) => Entry::Interpreted,

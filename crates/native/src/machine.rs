@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use raddle_explore::{
-    Access, Changed, Choice, Fault, Footprint, Guard, Location, Packed, Parts, Place, Position,
-    Renamed, Status, Step, System, Variable,
+    Access, Batch, Changed, Choice, Fault, Footprint, Guard, Location, Packed, Parts, Place,
+    Position, Renamed, Status, Step, Successors, System, Variable,
 };
 use raddle_machine::native::{Field, Layout, Stop, code_of, lock_slots, pseudo_lock, thread_word};
 use raddle_machine::{Machine, State};
 
 use crate::frame::{NativeAccess, NativeFrame, Pick};
-use crate::{Code, Entry, NativeStatus, PackedState};
+use crate::{Code, Entry, NativeStatus, PackedState, StepFunction};
 
 /// Runs a program by native code where there is some, and by the interpreter otherwise.
 ///
@@ -51,16 +51,20 @@ pub struct NativeMachine {
     interpreted: u64,
 }
 
+/// More states than this are not added at once: somebody looks at limits now and then.
+const MOST_AT_ONCE: usize = 1 << 12;
+
 /// Native code, and what this machine has seen of it.
 #[derive(Clone, Debug)]
 struct Native {
     code: Arc<Code>,
-    frame: Box<NativeFrame>,
     /// The blocks that were executed in steps that began at each stop.
     seen: Box<[u64]>,
     threads: Box<[Thread]>,
     /// The bits of the parts of all threads.
     all_threads: Changed,
+    /// Whether some step has made a plain access that writes.
+    writes_plainly: bool,
 }
 
 /// What is known of a thread.
@@ -68,14 +72,14 @@ struct Native {
 struct Thread {
     /// The first byte of its area.
     area: usize,
+    /// Where the number of its stop is.
+    word: usize,
+    shift: u32,
+    mask: u64,
     /// Its parts.
     bit: Changed,
-    /// What it is called.
-    word: i64,
-    tid: i64,
-    /// The constants of its frames.
-    constants: Box<[i64]>,
-    code: i64,
+    /// What native code is told of it, and tells of its last step.
+    frame: Box<NativeFrame>,
 }
 
 /// What has executed the steps of a machine.
@@ -95,34 +99,126 @@ impl Native {
     fn new(code: Arc<Code>) -> Self {
         let layout = &code.layout;
         let thread = |thread: usize| {
-            let word = thread_word(thread);
+            let me = thread_word(thread);
+            let area = layout.areas[thread];
             Thread {
-                area: layout.areas[thread] as usize,
+                area: area as usize,
+                word: (area / 8) as usize,
+                shift: area % 8 * 8,
+                mask: if layout.stop.wide { 0xFFFF } else { 0xFF },
                 bit: Changed::NONE.with_bits(layout.area_bits[thread]),
-                word,
-                tid: thread as i64,
-                constants: layout.thread_constants[thread].clone(),
-                code: code_of(word, false).map_or(-1, i64::from),
+                frame: Box::new(NativeFrame {
+                    // They belong to the code, which this machine keeps.
+                    constants: layout.thread_constants[thread].as_ptr(),
+                    me,
+                    my_code: code_of(me, false).map_or(-1, i64::from),
+                    tid: thread as i64,
+                    ..NativeFrame::default()
+                }),
             }
         };
         let threads: Box<[Thread]> = (0..layout.threads()).map(thread).collect();
         let bits = threads.iter().map(|thread| thread.bit);
         Self {
-            frame: Box::default(),
             seen: vec![0; code.entries.len()].into(),
             all_threads: bits.fold(Changed::NONE, Changed::with),
             threads,
+            writes_plainly: false,
             code,
         }
     }
+}
 
-    /// The accesses of the last step.
+impl Native {
+    /// Adds the states after all steps from the state that was begun. If it cannot, it may have added some.
+    #[inline]
+    fn add_successors(&mut self, batch: &mut Batch) -> Option<Successors> {
+        let code = &*self.code;
+        if !code.layout.fits(batch.begun()) {
+            return None;
+        }
+        batch.set_ends(&code.layout.ends);
+        let mut steps = Successors::default();
+        for thread in &mut self.threads {
+            let stop = thread.stop(batch.begun());
+            let function = match code.entries[stop] {
+                Entry::Compiled(function) => function,
+                Entry::Stopped => {
+                    steps.ended += 1;
+                    continue;
+                }
+                Entry::Interpreted => return None,
+            };
+            let mut choice = Some(Choice::FIRST);
+            while let Some(taken) = choice {
+                match thread.execute(code, function, taken, batch.open()) {
+                    NativeStatus::Moved => {
+                        if thread.frame.blocks & !self.seen[stop] != 0 {
+                            return None;
+                        }
+                        steps.moved += 1;
+                        batch.keep(thread.changed(self.all_threads));
+                        if function.writes_plainly && !self.writes_plainly {
+                            let mut accesses = thread.accesses().iter();
+                            self.writes_plainly = accesses.any(|access| access.writes_plainly());
+                        }
+                    }
+                    NativeStatus::Blocked | NativeStatus::Cut => steps.blocked += 1,
+                    NativeStatus::GaveUp => return None,
+                }
+                choice = match thread.frame.picked {
+                    0 => None,
+                    _ if batch.len() < MOST_AT_ONCE => thread.next_choice().ok()?,
+                    _ => return None,
+                };
+            }
+        }
+        steps.writes_plainly = self.writes_plainly;
+        (steps.moved > 0).then_some(steps)
+    }
+}
+
+impl Thread {
+    /// The number of the stop where it is, in the words of a state.
+    #[inline]
+    fn stop(&self, words: &[u64]) -> usize {
+        (words[self.word] >> self.shift & self.mask) as usize
+    }
+
+    /// Executes its step in the words of a state, by the function for where it is.
+    #[inline]
+    fn execute(
+        &mut self,
+        code: &Code,
+        function: StepFunction,
+        choice: Choice,
+        words: &mut [u64],
+    ) -> NativeStatus {
+        let frame = &mut *self.frame;
+        frame.count = 0;
+        frame.choice = choice.0;
+        frame.picked = 0;
+        frame.wakes = 0;
+        code.step(function, words, self.area, frame)
+    }
+
+    /// The parts that its last step has changed. All threads together have those parts.
+    #[inline]
+    fn changed(&self, all_threads: Changed) -> Changed {
+        let written = Changed::NONE.with_bits(self.frame.changed);
+        match self.frame.wakes {
+            0 => self.bit.with(written),
+            _ => all_threads.with(written),
+        }
+    }
+
+    /// The accesses of its last step.
     #[inline]
     fn accesses(&self) -> &[NativeAccess] {
         &self.frame.accesses[..self.frame.count as usize]
     }
 
-    /// The next alternative of the last step; an error if they are too many for a number.
+    /// The next alternative of its last step; an error if they are too many for a number.
     fn next_choice(&self) -> Result<Option<Choice>, ()> {
         let picks = &self.frame.picks[..self.frame.picked as usize];
         let all = picks
@@ -242,11 +338,10 @@ impl NativeMachine {
         if !state.is_packed || !layout.fits(&state.words) {
             return false;
         }
-        let number = layout.stop_number(&state.words, thread);
-        let thread = &native.threads[thread];
-        let entry = native.code.entries[number];
-        let (function, needed) = match entry {
-            Entry::Compiled(function, needed) => (function, needed as usize),
+        let thread = &mut native.threads[thread];
+        let stop = thread.stop(&state.words);
+        let function = match native.code.entries[stop] {
+            Entry::Compiled(function) => function,
             Entry::Stopped => {
                 step.status = Status::Ended;
                 return true;
@@ -254,22 +349,12 @@ impl NativeMachine {
             Entry::Interpreted => return false,
         };
         step.after.set_words(&state.words);
-        let frame = &mut *native.frame;
-        frame.count = 0;
-        frame.constants = thread.constants.as_ptr();
-        frame.me = thread.word;
-        frame.my_code = thread.code;
-        frame.tid = thread.tid;
-        frame.choice = choice.0;
-        frame.picked = 0;
-        frame.wakes = 0;
-        let words = &mut step.after.words;
-        let status = (native.code).step(function, needed, words, thread.area, frame);
+        let status = thread.execute(&native.code, function, choice, &mut step.after.words);
         if status == NativeStatus::GaveUp {
             return false;
         }
-        if native.frame.picked > 0 {
-            match native.next_choice() {
+        if thread.frame.picked > 0 {
+            match thread.next_choice() {
                 Ok(next) => step.next_choice = next,
                 Err(()) => return false,
             }
@@ -279,24 +364,17 @@ impl NativeMachine {
             let assumption = status == NativeStatus::Cut;
             step.status = Status::Blocked { assumption };
         } else {
-            let seen = &mut native.seen[number];
-            let blocks = native.frame.blocks;
-            if blocks & !*seen != 0 {
-                *seen |= blocks;
+            if thread.frame.blocks & !native.seen[stop] != 0 {
+                native.seen[stop] |= thread.frame.blocks;
                 step.next_choice = None;
                 return false;
             }
             if step.status != Status::Moved {
                 step.status = Status::Moved;
             }
-            let of_others = match native.frame.wakes {
-                0 => Changed::NONE,
-                _ => native.all_threads,
-            };
-            let written = Changed::NONE.with_bits(native.frame.changed);
-            step.changed = thread.bit.with(written).with(of_others);
+            step.changed = thread.changed(native.all_threads);
         }
-        for access in native.accesses() {
+        for access in thread.accesses() {
             step.footprint.push(access.access(blocked));
         }
         true
@@ -387,6 +465,18 @@ impl System for NativeMachine {
         if !self.step_natively(state, thread.index(), choice, step) {
             self.interpret(state, thread, choice, step);
         }
+    }
+
+    fn successors(&mut self, batch: &mut Batch) -> Option<Successors> {
+        let native = self.native.as_mut()?;
+        let before = batch.len();
+        let steps = native.add_successors(batch);
+        if steps.is_none() {
+            batch.truncate(before);
+        }
+        let steps = steps?;
+        self.steps += steps.moved + steps.blocked + steps.ended;
+        Some(steps)
     }
 
     #[inline]

@@ -20,12 +20,12 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::batch::Batch;
 use crate::family::{Family, Lock, Std};
 use crate::hash::fingerprint;
 use crate::lines::{Lines, Load};
-use crate::parts::{Changed, Parts};
-use crate::queue::Queue;
-use crate::{Inserted, Memory, StateId, Store, StoreFull, Told, Worker};
+use crate::parts::Parts;
+use crate::{Inserted, Memory, StateId, Store, StoreFull, Tell, Told, Worker};
 
 mod filter;
 mod waiting;
@@ -103,7 +103,6 @@ impl<F: Family> Store for Approximate<F> {
     fn worker(&self) -> Box<dyn Worker + '_> {
         Box::new(ApproximateWorker {
             store: self,
-            queue: Queue::default(),
             names: Vec::new(),
         })
     }
@@ -184,19 +183,25 @@ impl<F: Family> Store for Approximate<F> {
 
 struct ApproximateWorker<'s, F: Family> {
     store: &'s Approximate<F>,
-    queue: Queue,
-    /// The fingerprints of queued states.
+    /// The fingerprints of the states that are being inserted.
     names: Vec<u64>,
 }
 
 impl<F: Family> ApproximateWorker<'_, F> {
-    /// Inserts queued states from a number on, until all are or the table must grow. Returns the first that is not.
-    fn insert_from(&self, filter: &Filter<F>, mut next: usize, told: &mut Told<'_>) -> usize {
+    /// Inserts states from a number on, until all are or the table must grow. Returns the first that is not.
+    fn insert_from(
+        &self,
+        filter: &Filter<F>,
+        batch: &Batch,
+        mut next: usize,
+        tell: Tell,
+        told: &mut Told<'_>,
+    ) -> usize {
         for name in &self.names[next..] {
             filter.prefetch(*name);
         }
         while let Some(&name) = self.names.get(next) {
-            let words = self.queue.get(next);
+            let words = batch.words(next);
             let insertion = match filter.enter(name, self.store.len.load(Ordering::Relaxed)) {
                 Entered::Crowded => return next,
                 Entered::Known => Ok((StateId(name), Inserted::Known)),
@@ -212,7 +217,9 @@ impl<F: Family> ApproximateWorker<'_, F> {
                     Ok((StateId(name), Inserted::New))
                 }
             };
-            told(next, words, insertion);
+            if tell == Tell::All || !matches!(insertion, Ok((_, Inserted::Known))) {
+                told(next, words, insertion);
+            }
             next += 1;
         }
         next
@@ -224,30 +231,22 @@ impl<F: Family> Worker for ApproximateWorker<'_, F> {
         self.store.waiting.read(id.0, words);
     }
 
-    fn begin(&mut self, id: StateId, words: &mut Vec<u64>) {
-        self.read(id, words);
+    fn begin(&mut self, id: StateId, batch: &mut Batch) {
+        self.read(id, batch.begin().0);
     }
 
-    fn queue(&mut self, state: Parts<'_>, _: Changed) {
-        self.names.push(fingerprint(state.words));
-        self.queue.push(state.words);
-    }
-
-    fn queued(&self) -> usize {
-        self.names.len()
-    }
-
-    fn flush(&mut self, told: &mut Told<'_>) {
+    fn flush(&mut self, batch: &mut Batch, tell: Tell, told: &mut Told<'_>) {
         let store = self.store;
+        self.names.clear();
+        self.names.extend(batch.words_from(0).map(fingerprint));
         let mut next = 0;
         while next < self.names.len() {
-            next = (store.filter).read(|filter| self.insert_from(filter, next, told));
+            next = (store.filter).read(|filter| self.insert_from(filter, batch, next, tell, told));
             if let Some(name) = self.names.get(next) {
                 (store.filter).write(|filter| filter.make_room(*name, store.len()));
             }
         }
-        self.queue.clear();
-        self.names.clear();
+        batch.clear();
     }
 
     fn find(&mut self, state: Parts<'_>) -> Option<StateId> {

@@ -9,8 +9,7 @@
 //! words. So a state is found only where its own words are, and by the claim about
 //! [`Lines`] there is one such entry.
 //!
-//! The hash of a successor is computed from that of the state before it, but it is a function of its words alone: all words are compared with
-//! those of the state before, and those that differ are hashed. What is said to have changed does not matter.
+//! What is said to have changed does not matter: all words are hashed and compared.
 //!
 //! A worker writes the words into a record of a block of its own before it claims a slot for them, and
 //! whoever finds the entry sees them, and the directory. If somebody else was faster, nobody knows the record, and the worker uses it
@@ -18,13 +17,13 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::batch::Batch;
 use crate::family::{Family, Lock, Std, Word};
-use crate::hash::{Sum, hash_words, upper};
+use crate::hash::{hash_words, upper};
 use crate::lines::{Claim, Lines, Load, Probe};
-use crate::parts::{Changed, Parts};
+use crate::parts::Parts;
 use crate::prefetch::prefetch;
-use crate::queue::Queue;
-use crate::{Inserted, Insertion, Memory, StateId, Store, StoreFull, Told, Worker};
+use crate::{Inserted, Insertion, Memory, StateId, Store, StoreFull, Tell, Told, Worker};
 
 mod records;
 
@@ -40,8 +39,8 @@ pub struct Flat<F: Family = Std> {
     budget: usize,
 }
 
-fn entry(hash: u64, number: u32) -> u64 {
-    u64::from(upper(hash)) << 32 | u64::from(number + 1)
+fn entry(hash: u32, number: u32) -> u64 {
+    u64::from(hash) << 32 | u64::from(number + 1)
 }
 
 fn number_of(entry: u64) -> u32 {
@@ -90,13 +89,11 @@ impl<F: Family> Store for Flat<F> {
     fn worker(&self) -> Box<dyn Worker + '_> {
         Box::new(FlatWorker {
             store: self,
-            queue: Queue::default(),
             hashes: Vec::new(),
-            probes: Vec::new(),
+            insertions: Vec::new(),
+            alike: Vec::new(),
             records: Reader::new(&self.records),
             open: Vec::new(),
-            begun: Vec::new(),
-            begun_sum: Sum::of(&[]),
         })
     }
 
@@ -149,29 +146,25 @@ struct Open {
 
 struct FlatWorker<'s, F: Family> {
     store: &'s Flat<F>,
-    queue: Queue,
-    hashes: Vec<u64>,
-    /// The first slot for each that is empty, or has an entry with the same bits of the hash, with the record of that.
-    probes: Vec<(Probe, &'s [F::Word])>,
+    /// The upper halves of the hashes of the states that are being inserted.
+    hashes: Vec<u32>,
+    /// What became of them, by their numbers, if somebody is to be told.
+    insertions: Vec<(usize, Insertion)>,
+    /// Those for which there is an entry with the same bits of the hash, which has that record.
+    alike: Vec<(usize, u64, &'s [F::Word])>,
     records: Reader<'s, F>,
     /// One for each length, that used last first.
     open: Vec<Open>,
-    /// The state that was begun last, and the sum of its words.
-    begun: Vec<u64>,
-    begun_sum: Sum,
 }
-
-/// All slots are taken by others.
-const NOWHERE: Probe = Probe {
-    slot: usize::MAX,
-    entry: 0,
-};
 
 fn known(entry: u64) -> Insertion {
     Ok((StateId(number_of(entry).into()), Inserted::Known))
 }
 
-impl<F: Family> FlatWorker<'_, F> {
+/// The table must grow first, so that there is a place for this state.
+struct Crowded(usize);
+
+impl<'s, F: Family> FlatWorker<'s, F> {
     /// The number that the worker's next state of that length gets.
     #[inline]
     fn next_number(&mut self, length: usize) -> Result<u32, StoreFull> {
@@ -200,91 +193,197 @@ impl<F: Family> FlatWorker<'_, F> {
         Ok(open.next)
     }
 
-    /// Finds where queued states are, or could be, and has their records brought nearer.
-    fn probe(&mut self, index: &Lines<F::Word>, next: usize) {
-        let hashes = &self.hashes[next..];
-        for &hash in hashes {
-            index.prefetch(upper(hash));
-        }
-        self.probes.clear();
-        self.probes.resize(next, (NOWHERE, &[]));
-        for &hash in hashes {
-            let probe = index.probe(upper(hash), |entry| upper(entry) == upper(hash));
-            let probe = probe.unwrap_or(NOWHERE);
-            let mut record: &[F::Word] = &[];
-            if probe.entry != 0 {
-                record = self.records.get(number_of(probe.entry));
-                if let [first, .., last] = record {
-                    prefetch(first);
-                    prefetch(last);
-                }
-            }
-            self.probes.push((probe, record));
-        }
-    }
-
-    /// Inserts a state that is not where it could be, unless the table must grow first.
-    fn insert(&mut self, index: &Lines<F::Word>, number: usize) -> Option<Insertion> {
-        let hash = self.hashes[number];
-        let new = match self.next_number(self.queue.get(number).len()) {
-            Ok(new) => new,
-            Err(full) => return Some(Err(full)),
-        };
-        let words = self.queue.get(number);
+    /// Writes a state into the worker's next record, and returns an entry for it.
+    #[inline]
+    fn write(&mut self, hash: u32, words: &[u64]) -> Result<u64, StoreFull> {
+        let new = self.next_number(words.len())?;
         for (place, word) in self.records.get(new).iter().zip(words) {
             place.put(*word);
         }
-        let own = entry(hash, new);
-        let claimed = match self.probes[number] {
-            (Probe { slot, entry: 0 }, _) if slot != NOWHERE.slot => {
-                index.claim_at(slot, own).is_ok()
-            }
-            _ => false,
-        };
-        if !claimed {
-            // It was there by its hash only, or somebody was faster.
-            let records = &mut self.records;
-            let is_it =
-                |entry| upper(entry) == upper(hash) && is(records.get(number_of(entry)), words);
-            match index.find_or_claim(upper(hash), is_it, || own) {
-                Claim::Full => return None,
-                Claim::Found(entry) => return Some(known(entry)),
-                Claim::Claimed => {}
-            }
-        }
+        Ok(entry(hash, new))
+    }
+
+    /// Counts a state whose entry was claimed, which has the worker's next record.
+    #[inline]
+    fn count(&mut self, own: u64) -> Insertion {
         self.open[0].next += 1;
         // Of all that were added, those that were first count: exactly as many as there
         // is room for.
         if self.store.len.fetch_add(1, Ordering::Relaxed) >= self.store.most {
             self.store.len.fetch_sub(1, Ordering::Relaxed);
-            return Some(Err(StoreFull));
+            return Err(StoreFull);
         }
-        Some(Ok((StateId(new.into()), Inserted::New)))
+        Ok((StateId(number_of(own).into()), Inserted::New))
     }
 
-    /// Inserts queued states from a number on, until all are or the table must grow. Returns the first that is not.
-    fn insert_from(
+    /// Inserts a state that is not in the first slot where it could be. Nothing if the table must grow first.
+    #[cold]
+    fn insert_further(
         &mut self,
         index: &Lines<F::Word>,
-        mut next: usize,
-        told: &mut Told<'_>,
-    ) -> usize {
-        self.probe(index, next);
-        while next < self.queue.len() {
-            let words = self.queue.get(next);
-            let (Probe { entry: alike, .. }, record) = self.probes[next];
-            if alike != 0 && is(record, words) {
-                told(next, words, known(alike));
-            } else if self.store.len() < index.room()
-                && let Some(insertion) = self.insert(index, next)
-            {
-                told(next, self.queue.get(next), insertion);
-            } else {
-                return next;
-            }
-            next += 1;
+        hash: u32,
+        words: &[u64],
+    ) -> Option<Insertion> {
+        let own = match self.write(hash, words) {
+            Ok(own) => own,
+            Err(full) => return Some(Err(full)),
+        };
+        let records = &mut self.records;
+        let is_it = |entry| upper(entry) == hash && is(records.get(number_of(entry)), words);
+        match index.find_or_claim(hash, is_it, || own) {
+            Claim::Full => None,
+            Claim::Found(entry) => Some(known(entry)),
+            Claim::Claimed => Some(self.count(own)),
         }
-        next
+    }
+
+    /// Inserts states from a number on, but for those that are alike: the records of these are brought nearer.
+    #[inline]
+    fn insert_new(
+        &mut self,
+        index: &Lines<F::Word>,
+        states: impl States,
+        next: usize,
+    ) -> Result<(), Crowded> {
+        for number in next..states.len() {
+            let hash = self.hashes[number];
+            let insertion = match index.probe(hash, |entry| upper(entry) == hash) {
+                None => return Err(Crowded(number)),
+                Some(Probe { entry: 0, slot }) => {
+                    if self.store.len() >= index.room() {
+                        return Err(Crowded(number));
+                    }
+                    let words = states.words(number);
+                    match self.write(hash, words) {
+                        Err(full) => Err(full),
+                        Ok(own) if index.claim_at(slot, own).is_ok() => self.count(own),
+                        // Somebody was faster.
+                        Ok(_) => {
+                            let inserted = self.insert_further(index, hash, words);
+                            inserted.ok_or(Crowded(number))?
+                        }
+                    }
+                }
+                Some(Probe { entry, .. }) => {
+                    let record = self.records.get(number_of(entry));
+                    if let [first, .., last] = record {
+                        prefetch(first);
+                        prefetch(last);
+                    }
+                    self.alike.push((number, entry, record));
+                    continue;
+                }
+            };
+            self.insertions.push((number, insertion));
+        }
+        Ok(())
+    }
+
+    /// Looks whether the states that are alike are the same, and inserts them if they are not.
+    #[inline]
+    fn insert_alike(
+        &mut self,
+        index: &Lines<F::Word>,
+        states: impl States,
+        tell: Tell,
+    ) -> Result<(), Crowded> {
+        for next in 0..self.alike.len() {
+            let (number, entry, record) = self.alike[next];
+            let words = states.words(number);
+            if is(record, words) {
+                if tell == Tell::All {
+                    self.insertions.push((number, known(entry)));
+                }
+                continue;
+            }
+            let Some(inserted) = self.insert_further(index, self.hashes[number], words) else {
+                self.alike.drain(..next);
+                return Err(Crowded(number));
+            };
+            self.insertions.push((number, inserted));
+        }
+        self.alike.clear();
+        Ok(())
+    }
+
+    /// Inserts all states, and tells of them.
+    #[inline]
+    fn insert_all(&mut self, states: impl States, tell: Tell, told: &mut Told<'_>) {
+        let store = self.store;
+        let numbers = 0..states.len();
+        self.hashes.clear();
+        (self.hashes).extend(numbers.map(|number| upper(hash_words(states.words(number)))));
+        self.insertions.clear();
+        let mut next = 0;
+        loop {
+            let inserted = store.index.read(|index| {
+                for &hash in &self.hashes[next..] {
+                    index.prefetch(hash);
+                }
+                self.insert_new(index, states, next)?;
+                next = states.len();
+                self.insert_alike(index, states, tell)
+            });
+            let Err(Crowded(number)) = inserted else {
+                break;
+            };
+            next = next.max(number);
+            store.index.write(|index| {
+                // Somebody else may have done it. A table that is full has room for more entries, but
+                // not there.
+                if store.len() >= index.room() || !index.has_place(self.hashes[number]) {
+                    index.grow(upper);
+                }
+            });
+        }
+        // Those that were alike came last.
+        if !self.insertions.is_sorted_by_key(|(number, _)| *number) {
+            self.insertions.sort_unstable_by_key(|(number, _)| *number);
+        }
+        for (number, insertion) in &self.insertions {
+            if tell == Tell::All || !matches!(insertion, Ok((_, Inserted::Known))) {
+                told(*number, states.words(*number), *insertion);
+            }
+        }
+    }
+
+    /// The same for states of so many words each: what is done with them needs no loops then.
+    fn insert_all_of<const N: usize>(&mut self, batch: &Batch, tell: Tell, told: &mut Told<'_>) {
+        match batch.as_chunks::<N>() {
+            Some(states) => self.insert_all(states, tell, told),
+            None => self.insert_all(batch, tell, told),
+        }
+    }
+}
+
+/// States by their numbers.
+trait States: Copy {
+    fn len(self) -> usize;
+
+    fn words(&self, number: usize) -> &[u64];
+}
+
+impl States for &Batch {
+    #[inline]
+    fn len(self) -> usize {
+        Batch::len(self)
+    }
+
+    #[inline]
+    fn words(&self, number: usize) -> &[u64] {
+        Batch::words(self, number)
+    }
+}
+
+impl<const N: usize> States for &[[u64; N]] {
+    #[inline]
+    fn len(self) -> usize {
+        <[_]>::len(self)
+    }
+
+    #[inline]
+    fn words(&self, number: usize) -> &[u64] {
+        &self[number]
     }
 }
 
@@ -295,49 +394,28 @@ impl<F: Family> Worker for FlatWorker<'_, F> {
         words.extend(self.records.get(id.0 as u32).iter().map(Word::peek));
     }
 
-    fn begin(&mut self, id: StateId, words: &mut Vec<u64>) {
-        self.read(id, words);
-        self.begun.clear();
-        self.begun.extend_from_slice(words);
-        self.begun_sum = Sum::of(words);
+    fn begin(&mut self, id: StateId, batch: &mut Batch) {
+        self.read(id, batch.begin().0);
     }
 
-    #[inline]
-    fn queue(&mut self, state: Parts<'_>, _: Changed) {
-        let sum = self.begun_sum.again(&self.begun, state.words);
-        self.hashes.push(sum.hash());
-        self.queue.push(state.words);
-    }
-
-    fn queued(&self) -> usize {
-        self.queue.len()
-    }
-
-    fn flush(&mut self, told: &mut Told<'_>) {
-        let store = self.store;
-        let mut next = 0;
-        while next < self.queue.len() {
-            next = (store.index).read(|index| self.insert_from(index, next, told));
-            if next < self.queue.len() {
-                store.index.write(|index| {
-                    // Somebody else may have done it. A table that is full has room for more entries, but
-                    // not there.
-                    if store.len() >= index.room() || !index.has_place(upper(self.hashes[next])) {
-                        index.grow(upper);
-                    }
-                });
-            }
+    fn flush(&mut self, batch: &mut Batch, tell: Tell, told: &mut Told<'_>) {
+        match batch.length() {
+            Some(1) => self.insert_all_of::<1>(batch, tell, told),
+            Some(2) => self.insert_all_of::<2>(batch, tell, told),
+            Some(3) => self.insert_all_of::<3>(batch, tell, told),
+            Some(4) => self.insert_all_of::<4>(batch, tell, told),
+            Some(5) => self.insert_all_of::<5>(batch, tell, told),
+            Some(6) => self.insert_all_of::<6>(batch, tell, told),
+            _ => self.insert_all(&*batch, tell, told),
         }
-        self.queue.clear();
-        self.hashes.clear();
+        batch.clear();
     }
 
     fn find(&mut self, state: Parts<'_>) -> Option<StateId> {
-        let hash = hash_words(state.words);
+        let hash = upper(hash_words(state.words));
         let records = &mut self.records;
-        let is_it =
-            |entry| upper(entry) == upper(hash) && is(records.get(number_of(entry)), state.words);
-        let found = (self.store.index).read(|index| index.find(upper(hash), is_it));
+        let is_it = |entry| upper(entry) == hash && is(records.get(number_of(entry)), state.words);
+        let found = (self.store.index).read(|index| index.find(hash, is_it));
         found.map(|(_, entry)| StateId(number_of(entry).into()))
     }
 }

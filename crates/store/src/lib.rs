@@ -21,27 +21,29 @@
 //!
 //! # Batches
 //!
-//! A [`Worker`] queues states and inserts many at once: while one cache line comes from memory, others are
-//! asked for. Whether a state is new is known when the queue is [flushed](Worker::flush).
+//! A [`Worker`] inserts many states at once, a [`Batch`]: while one cache line comes from memory, others are
+//! asked for. Whether a state is new is known when the batch is [flushed](Worker::flush).
 //!
 //! ```
-//! use raddle_store::{Changed, Flat, Inserted, Packed, Store};
+//! use raddle_store::{Batch, Changed, Flat, Inserted, Packed, Store, Tell};
 //!
 //! let store = Flat::default();
 //! let mut worker = store.worker();
+//! let mut batch = Batch::default();
 //! for number in [7, 8, 7] {
 //!     let mut state = Packed::default();
 //!     state.push(number);
 //!     state.end_part();
-//!     worker.queue(state.parts(), Changed::ALL);
+//!     batch.push(state.parts(), Changed::ALL);
 //! }
 //! let mut news = Vec::new();
-//! worker.flush(&mut |_, _, inserted| news.push(inserted.unwrap().1));
+//! worker.flush(&mut batch, Tell::All, &mut |_, _, inserted| news.push(inserted.unwrap().1));
 //! assert_eq!(news, [Inserted::New, Inserted::New, Inserted::Known]);
 //! assert_eq!(store.len(), 2);
 //! ```
 
 pub mod approximate;
+mod batch;
 pub mod family;
 pub mod flat;
 mod hash;
@@ -50,10 +52,10 @@ pub mod lines;
 mod pages;
 pub mod parts;
 mod prefetch;
-mod queue;
 pub mod tree;
 
 pub use approximate::{Approximate, Approximation, Remembers};
+pub use batch::Batch;
 pub use flat::Flat;
 pub use hash::hash_words;
 pub use parts::{Changed, Packed, Parts};
@@ -89,8 +91,17 @@ impl std::error::Error for StoreFull {}
 /// What became of a state that was inserted.
 pub type Insertion = Result<(StateId, Inserted), StoreFull>;
 
-/// Who is told what became of a queued state: its number in the queue, its words.
+/// Who is told what became of a state: its number in the batch, its words.
 pub type Told<'t> = dyn FnMut(usize, &[u64], Insertion) + 't;
+
+/// Of which states of a batch one wants to be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tell {
+    /// Of all.
+    All,
+    /// Of all but those that were known.
+    New,
+}
 
 /// A set of states.
 pub trait Store: Send + Sync {
@@ -150,19 +161,14 @@ pub trait Worker {
     /// Reads the words of a state, in place of what was in the buffer. Panics if there is no such state.
     fn read(&mut self, id: StateId, words: &mut Vec<u64>);
 
-    /// [Reads](Self::read) a state, whose successors are queued from now on.
-    fn begin(&mut self, id: StateId, words: &mut Vec<u64>);
+    /// [Reads](Self::read) a state into a batch, to which its successors are added from now on.
+    ///
+    /// A worker has one batch: what is begun in one is not to be flushed by another worker, or from another batch.
+    fn begin(&mut self, id: StateId, batch: &mut Batch);
 
-    /// Queues a state. `changed` are the parts that differ from those of the state that was
-    /// [begun](Self::begin) last, at most.
-    fn queue(&mut self, state: Parts<'_>, changed: Changed);
-
-    /// How many states are queued.
-    fn queued(&self) -> usize;
-
-    /// Inserts all states that are queued, in order, and tells what became of each. A state that is
-    /// told to have no room may be there or not.
-    fn flush(&mut self, told: &mut Told<'_>);
+    /// Inserts all states of a batch, in order, and tells what became of each, or of some. A state that is
+    /// told to have no room may be there or not. The batch is empty then.
+    fn flush(&mut self, batch: &mut Batch, tell: Tell, told: &mut Told<'_>);
 
     /// The name of a state, if it is in the set. Nobody may be inserting states at the same time, if the
     /// answer is to be relied on.

@@ -1,7 +1,7 @@
 //! [`Lines`]: a set of 64-bit entries, found by hashes, that several threads fill.
 //!
-//! Open addressing in lines of one cache line. The upper bits of the hash choose the line; its slots are
-//! tried one after another, and then those of the next line. An entry is never removed, and zero is no entry.
+//! Open addressing in lines of one cache line. The upper bits of the hash choose the line, the lower ones the slot of it that is
+//! tried first; then the others are tried in a circle, and then those of the next line. An entry is never removed, and zero is no entry.
 //!
 //! # Why each key is there once
 //!
@@ -44,8 +44,8 @@ const SPARE_LINES: usize = 32;
 
 const FEWEST_HOMES: usize = 8;
 
-/// Up to this many homes, tables double.
-const SMALL: usize = 1 << 10;
+/// Up to this many homes, tables double, unless memory is short.
+const SMALL: usize = 1 << 15;
 
 /// How full a table gets, and by how much it grows then, in percent.
 #[derive(Clone, Copy, Debug)]
@@ -150,7 +150,7 @@ impl<W: Word> Lines<W> {
     }
 
     fn homes_after_growth(&self) -> usize {
-        match self.homes < SMALL {
+        match self.homes < SMALL && self.memory_bytes() < self.budget / 16 {
             true => 2 * self.homes,
             false => {
                 self.homes
@@ -205,10 +205,17 @@ impl<W: Word> Lines<W> {
     fn try_slots<R>(&self, hash: u32, mut see: impl FnMut(usize, &W) -> Option<R>) -> Option<R> {
         let mut start = self.start_of(self.home(hash));
         while let Some(line) = self.line_at(start) {
-            for (place, slot) in line.iter().enumerate() {
-                let seen = see(start + place, slot);
+            // In a circle.
+            let first = hash as usize % LINE;
+            let mut place = first;
+            loop {
+                let seen = see(start + place, &line[place]);
                 if seen.is_some() {
                     return seen;
+                }
+                place = (place + 1) % LINE;
+                if place == first {
+                    break;
                 }
             }
             start += LINE;

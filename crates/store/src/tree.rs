@@ -32,7 +32,6 @@ use crate::{Memory, StateId, Store, Worker};
 
 mod form;
 mod learn;
-mod queue;
 mod quotients;
 mod roots;
 mod shape;

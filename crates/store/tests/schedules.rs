@@ -6,7 +6,9 @@ use raddle::sync::atomic::{AtomicU64, Ordering};
 use raddle::sync::{Arc, RwLock};
 use raddle_store::family::{Family, Lock, Word};
 use raddle_store::lines::{Claim, Lines};
-use raddle_store::{Approximate, Changed, Flat, Inserted, Packed, StateId, Store, Tree};
+use raddle_store::{
+    Approximate, Batch, Changed, Flat, Inserted, Packed, StateId, Store, Tell, Tree,
+};
 
 /// Atomics and locks whose operations are steps of a schedule.
 struct Checked;
@@ -169,11 +171,12 @@ fn inserts<St: Store + 'static>(
         let store = Arc::new(new());
         let insert = |store: &St, words: &[u64]| {
             let mut worker = store.worker();
+            let mut batch = Batch::default();
             for &word in words {
-                worker.queue(state(word).parts(), Changed::ALL);
+                batch.push(state(word).parts(), Changed::ALL);
             }
             let mut told = Vec::new();
-            worker.flush(&mut |number, _, insertion| {
+            worker.flush(&mut batch, Tell::All, &mut |number, _, insertion| {
                 told.push((words[number], insertion.unwrap()));
             });
             told

@@ -6,8 +6,8 @@ use std::sync::Mutex;
 use raddle_store::family::Std;
 use raddle_store::lines::Lines;
 use raddle_store::{
-    Changed, Flat, Form, Inserted, Insertion, Packed, Sample, StateId, Store, StoreFull, Tree,
-    Worker,
+    Batch, Changed, Flat, Form, Inserted, Insertion, Packed, Sample, StateId, Store, StoreFull,
+    Tell, Tree, Worker,
 };
 
 /// All stores, with common and with tiny tables.
@@ -71,14 +71,15 @@ fn a_store_is_a_set() {
             let mut random = Random(7);
             let mut known: HashMap<Vec<u64>, StateId> = HashMap::new();
             let mut worker = store.worker();
+            let mut queue = Batch::default();
             for _ in 0..40 {
                 let batch: Vec<Packed> = (0..random.below(100)).map(|_| random.state()).collect();
                 for state in &batch {
-                    worker.queue(state.parts(), Changed::ALL);
+                    queue.push(state.parts(), Changed::ALL);
                 }
-                assert_eq!(worker.queued(), batch.len());
+                assert_eq!(queue.len(), batch.len());
                 let mut next = 0;
-                worker.flush(&mut |number, words, insertion| {
+                worker.flush(&mut queue, Tell::All, &mut |number, words, insertion| {
                     assert_eq!((number, words), (next, batch[number].words()));
                     next += 1;
                     let (id, inserted) = insertion.unwrap();
@@ -87,6 +88,14 @@ fn a_store_is_a_set() {
                     assert!(before.is_none_or(|before| before == id));
                 });
                 assert_eq!(next, batch.len());
+                assert!(queue.is_empty());
+                // Who wants to know only what is new is told of nothing else.
+                for state in &batch {
+                    queue.push(state.parts(), Changed::ALL);
+                }
+                worker.flush(&mut queue, Tell::New, &mut |_, _, _| {
+                    panic!("all are known")
+                });
             }
             assert_eq!(store.len(), known.len());
             let mut indices = std::collections::HashSet::new();
@@ -119,15 +128,17 @@ fn what_has_not_changed_need_not_be_looked_at() {
     for store in stores(usize::MAX) {
         let mut random = Random(3);
         let mut worker = store.worker();
-        let mut words = Vec::new();
+        let mut batch = Batch::default();
         let mut known: HashMap<Vec<u64>, StateId> = HashMap::new();
         for _ in 0..200 {
             let mut state = random.state();
-            worker.queue(state.parts(), Changed::ALL);
+            batch.push(state.parts(), Changed::ALL);
             let mut from = None;
-            worker.flush(&mut |_, _, insertion| from = insertion.ok());
-            worker.begin(from.unwrap().0, &mut words);
-            assert_eq!(words, state.words());
+            worker.flush(&mut batch, Tell::All, &mut |_, _, insertion| {
+                from = insertion.ok();
+            });
+            worker.begin(from.unwrap().0, &mut batch);
+            assert_eq!(batch.begun(), state.words());
             for flush_between in [false, true] {
                 for _ in 0..3 {
                     let before = state.clone();
@@ -137,13 +148,17 @@ fn what_has_not_changed_need_not_be_looked_at() {
                         *word ^= random.below(3);
                     }
                     changed.add(part);
-                    worker.queue(state.parts(), changed);
+                    batch.push(state.parts(), changed);
+                    // The same, written in place.
+                    batch.set_ends(state.parts().ends);
+                    batch.open().copy_from_slice(state.words());
+                    batch.keep(changed);
                     // Other successors of the same state.
                     state = before;
                 }
                 // The other half is of the same state, after a flush.
                 if flush_between {
-                    worker.flush(&mut |_, words, insertion| {
+                    worker.flush(&mut batch, Tell::All, &mut |_, words, insertion| {
                         let id = insertion.unwrap().0;
                         assert_eq!(*known.entry(words.to_vec()).or_insert(id), id);
                     });
@@ -166,23 +181,25 @@ fn as_many_as_allowed_and_each_once() {
                     let (store, told) = (&store, &told);
                     scope.spawn(move || {
                         let mut worker_of_store = store.worker();
+                        let mut batch = Batch::default();
                         let mut mine = Vec::new();
+                        let mut flush = |batch: &mut Batch| {
+                            worker_of_store.flush(batch, Tell::All, &mut |_, words, insertion| {
+                                mine.push((words.to_vec(), insertion));
+                            });
+                        };
                         for number in 0..1000_u64 {
                             let mut state = Packed::default();
                             state.extend(&[number ^ worker, 7]);
                             state.end_part();
                             state.push(number % 10);
                             state.end_part();
-                            worker_of_store.queue(state.parts(), Changed::ALL);
-                            if worker_of_store.queued() >= 16 {
-                                worker_of_store.flush(&mut |_, words, insertion| {
-                                    mine.push((words.to_vec(), insertion));
-                                });
+                            batch.push(state.parts(), Changed::ALL);
+                            if batch.len() >= 16 {
+                                flush(&mut batch);
                             }
                         }
-                        worker_of_store.flush(&mut |_, words, insertion| {
-                            mine.push((words.to_vec(), insertion));
-                        });
+                        flush(&mut batch);
                         told.lock().unwrap().extend(mine);
                     });
                 }
@@ -257,22 +274,23 @@ fn a_tree_with_a_form_is_a_set() {
             let mut alike = Alike(Random(11));
             let mut known: HashMap<Vec<u64>, StateId> = HashMap::new();
             let mut worker = store.worker();
-            let mut words = Vec::new();
+            let mut batch = Batch::default();
             for _ in 0..1500 {
                 let mut state = alike.state();
-                worker.queue(state.parts(), Changed::ALL);
+                batch.push(state.parts(), Changed::ALL);
                 let mut told = Vec::new();
-                let mut flush = |worker: &mut dyn Worker, id: &mut Option<StateId>| {
-                    worker.flush(&mut |_, words, insertion| {
-                        let (here, inserted) = insertion.unwrap();
-                        told.push((words.to_vec(), here, inserted));
-                        *id = Some(here);
-                    });
-                };
+                let mut flush =
+                    |batch: &mut Batch, worker: &mut dyn Worker, id: &mut Option<StateId>| {
+                        worker.flush(batch, Tell::All, &mut |_, words, insertion| {
+                            let (here, inserted) = insertion.unwrap();
+                            told.push((words.to_vec(), here, inserted));
+                            *id = Some(here);
+                        });
+                    };
                 let mut id = None;
-                flush(worker.as_mut(), &mut id);
-                worker.begin(id.unwrap(), &mut words);
-                assert_eq!(words, state.words());
+                flush(&mut batch, worker.as_mut(), &mut id);
+                worker.begin(id.unwrap(), &mut batch);
+                assert_eq!(batch.begun(), state.words());
                 for _ in 0..3 {
                     let before = state.clone();
                     let mut changed = Changed::NONE;
@@ -281,10 +299,10 @@ fn a_tree_with_a_form_is_a_set() {
                         *word ^= alike.0.below(3) << alike.0.below(60);
                     }
                     changed.add(part);
-                    worker.queue(state.parts(), changed);
+                    batch.push(state.parts(), changed);
                     state = before;
                 }
-                flush(worker.as_mut(), &mut id);
+                flush(&mut batch, worker.as_mut(), &mut id);
                 for (words, id, inserted) in told {
                     let before = known.insert(words, id);
                     assert_eq!(inserted == Inserted::New, before.is_none());

@@ -5,6 +5,8 @@
 //! each step that a thread can make in it is tried. This is the semantics against
 //! which all other reductions are compared.
 
+use raddle_store::Batch;
+
 use crate::property::{Property, PropertySet};
 use crate::reduction::{
     BlockedThread, Effort, End, Lessons, PendingAccess, Reduction, Visitor, add_pending,
@@ -123,6 +125,25 @@ impl<S: System> Reduction<S> for Full<S> {
             visitor.end(system, &[], state, end, &self.blocked);
         }
         effort
+    }
+
+    fn expand_plainly(
+        &mut self,
+        system: &mut S,
+        properties: PropertySet,
+        batch: &mut Batch,
+    ) -> Option<Effort> {
+        if properties.contains(Property::Race) {
+            return None;
+        }
+        let steps = system.successors(batch)?;
+        self.writes_plainly |= steps.writes_plainly;
+        Some(Effort {
+            transitions: steps.moved,
+            blocked_steps: steps.blocked,
+            ended_steps: steps.ended,
+            ..Effort::default()
+        })
     }
 
     fn may_race(&self) -> bool {

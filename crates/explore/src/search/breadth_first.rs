@@ -34,7 +34,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use raddle_outcome::Assumption;
-use raddle_store::{Inserted, StateId, Store, StoreFull};
+use raddle_store::{Inserted, StateId, Store, StoreFull, Tell};
 
 use super::engine::Engine;
 use super::findings::Findings;
@@ -96,6 +96,8 @@ impl<'c> Share<'c> {
 impl Worklist for Share<'_> {
     const TRACKS_THREADS: bool = false;
     const AT_ONCE: bool = false;
+    const BY_DISTANCE: bool = true;
+    const TELL: Tell = Tell::New;
 
     fn start(&mut self, root: StateId) -> Result<u64, StoreFull> {
         self.found.push(root);

@@ -3,7 +3,7 @@
 //! Counterexamples are long, and found early when there are many. A node is the number of a state in
 //! the order in which they were reached.
 
-use raddle_store::{Inserted, StateId, StoreFull};
+use raddle_store::{Inserted, StateId, StoreFull, Tell};
 
 use super::blocks::BlockVec;
 use super::worklist::{Edge, Hop, NOBODY, Rank, Trails, Visit, Worklist, trail_of};
@@ -40,6 +40,8 @@ impl DepthFirst {
 impl Worklist for DepthFirst {
     const TRACKS_THREADS: bool = false;
     const AT_ONCE: bool = true;
+    const BY_DISTANCE: bool = false;
+    const TELL: Tell = Tell::All;
 
     fn start(&mut self, root: StateId) -> Result<u64, StoreFull> {
         self.push(root, NOBODY, 0)

@@ -2,7 +2,7 @@
 //! what is new and takes note of what is wrong.
 
 use raddle_outcome::{Assumption, Kind};
-use raddle_store::{Inserted, Insertion, StateId, Store, Worker};
+use raddle_store::{Batch, Inserted, Insertion, StateId, Store, Tell, Worker};
 
 use super::findings::{Candidate, Findings, Key};
 use super::monitor::{Monitor, Progress};
@@ -11,7 +11,7 @@ use super::worklist::{Edge, Rank, Visit, Worklist};
 use super::{Found, Settings, Stop};
 use crate::parts::{Changed, Packed};
 use crate::property::{Property, PropertySet};
-use crate::reduction::{BlockedThread, End, Race, Reduction, Visitor};
+use crate::reduction::{BlockedThread, Effort, End, Race, Reduction, Visitor};
 use crate::replay::{Legs, canonical_path, legs};
 use crate::system::{Action, Fault, Footprint, Place, System};
 
@@ -21,9 +21,11 @@ pub(super) struct Engine<'r, 's, W> {
     pub(super) store: &'s dyn Store,
     /// Absent only while it is flushed.
     worker: Option<Box<dyn Worker + 's>>,
-    /// Of each queued state, from where it was reached.
+    /// What is to be inserted.
+    batch: Batch,
+    /// How each state of the batch was reached, but for the last ones that were reached [plainly](Queued::plainly).
     queued: Vec<Queued>,
-    /// The nodes that were visited since the queue was empty, the present one last.
+    /// The nodes that were visited since the batch was empty, if anything is to be told of them.
     visits: Vec<Visit>,
     pub(super) worklist: W,
     pub(super) monitor: Monitor<'r>,
@@ -44,7 +46,6 @@ pub(super) struct Engine<'r, 's, W> {
     /// The expanded state, and the successor that is looked at.
     current: Packed,
     packed: Packed,
-    words: Vec<u64>,
     /// How many states were expanded in this round, and how many may be, if it is in vain.
     expanded: u64,
     most_expanded: Option<u64>,
@@ -55,17 +56,30 @@ pub(super) struct Engine<'r, 's, W> {
     reads: Footprint,
 }
 
-/// How a queued state was reached.
+/// How a state of a batch was reached.
+#[derive(Clone)]
 struct Queued {
-    /// From which node, of those that were visited since the queue was empty.
-    from: u32,
+    /// From which of the nodes that were visited, or from any.
+    from: Option<u32>,
     path_is_empty: bool,
     /// Whether there is anything to check in the state, should it be new.
     to_check: bool,
     legs: Option<Legs>,
 }
 
-/// How many states are queued before they are inserted together.
+impl Queued {
+    /// By [`Engine::expand_plainly`]: all nodes that are expanded so are as far from the initial state as the present one.
+    fn plainly(to_check: bool) -> Self {
+        Self {
+            from: None,
+            path_is_empty: false,
+            to_check,
+            legs: None,
+        }
+    }
+}
+
+/// How many states are inserted together.
 const BATCH: usize = 64;
 
 impl<'r, 's, W: Worklist> Engine<'r, 's, W> {
@@ -79,6 +93,7 @@ impl<'r, 's, W: Worklist> Engine<'r, 's, W> {
             settings,
             store,
             worker: Some(store.worker()),
+            batch: Batch::default(),
             queued: Vec::new(),
             visits: Vec::new(),
             worklist,
@@ -99,7 +114,6 @@ impl<'r, 's, W: Worklist> Engine<'r, 's, W> {
             asked_in_vain: 0,
             current: Packed::default(),
             packed: Packed::default(),
-            words: Vec::new(),
             expanded: 0,
             most_expanded: None,
             checks_all_states: true,
@@ -146,7 +160,7 @@ impl<'r, 's, W: Worklist> Engine<'r, 's, W> {
         let mut first_found = None;
         while !self.stopped {
             let Some(visit) = self.worklist.next() else {
-                if self.queued.is_empty() {
+                if self.batch.is_empty() {
                     break;
                 }
                 self.flush(system);
@@ -170,42 +184,10 @@ impl<'r, 's, W: Worklist> Engine<'r, 's, W> {
                 }
             }
             self.visit = visit;
-            if self.queued.is_empty() {
-                self.visits.clear();
-            }
-            self.visits.push(visit);
             let worker = self.worker.as_mut().expect("it is not being flushed");
-            worker.begin(visit.state, &mut self.words);
-            system.decode(&self.words, &mut current);
-            system.find_parts(&self.words, &current, &mut self.current);
-            let mut expansion = Expansion::<S, _> {
-                engine: self,
-                from: &current,
-            };
-            if W::TRACKS_THREADS {
-                // It may have been new on a worse way than the best.
-                (expansion.engine).check_state(
-                    system,
-                    &current,
-                    visit.node,
-                    visit.rank,
-                    visit.first,
-                );
-            }
-            expansion.engine.asked_in_vain = 0;
-            let effort = reduction.expand(system, &current, &mut expansion);
-            self.held_bytes = reduction.held_bytes();
-            if visit.first {
-                self.statistics.transitions += effort.transitions;
-                self.statistics.blocked_steps += effort.blocked_steps;
-                self.statistics.ended_steps += effort.ended_steps;
-                self.statistics.visited_states += effort.visited_states;
-                self.statistics.forced_ends += effort.forced_ends;
-                self.statistics.endless += effort.endless;
-                self.statistics.cut_between += effort.cut_between;
-            }
-            if W::AT_ONCE {
-                self.flush(system);
+            worker.begin(visit.state, &mut self.batch);
+            if !self.expand_plainly(system, reduction) {
+                self.expand(system, reduction, &mut current);
             }
             self.note_extremes();
             if first_found.is_none() && !self.findings.list.is_empty() {
@@ -220,18 +202,94 @@ impl<'r, 's, W: Worklist> Engine<'r, 's, W> {
         }
     }
 
-    /// Inserts what is queued, and takes note of what is new.
+    /// Has the node expanded whose state was begun. `current` is room for that state.
+    fn expand<S: System>(
+        &mut self,
+        system: &mut S,
+        reduction: &mut dyn Reduction<S>,
+        current: &mut S::State,
+    ) {
+        let visit = self.visit;
+        if self.batch.is_empty() {
+            self.visits.clear();
+        }
+        self.visits.push(visit);
+        let words = self.batch.begun();
+        system.decode(words, current);
+        system.find_parts(words, current, &mut self.current);
+        if W::TRACKS_THREADS {
+            // It may have been new on a worse way than the best.
+            self.check_state(system, current, visit.node, visit.rank, visit.first);
+        }
+        self.asked_in_vain = 0;
+        let mut expansion = Expansion::<S, _> {
+            engine: self,
+            from: current,
+        };
+        let effort = reduction.expand(system, current, &mut expansion);
+        self.held_bytes = reduction.held_bytes();
+        if visit.first {
+            self.count(&effort);
+        }
+        if W::AT_ONCE {
+            self.flush(system);
+        }
+    }
+
+    /// Expands the node whose state was begun without looking at each step, if nobody wants to know more of them. Says whether it has.
+    #[inline]
+    fn expand_plainly<S: System>(
+        &mut self,
+        system: &mut S,
+        reduction: &mut dyn Reduction<S>,
+    ) -> bool {
+        let looks_at_steps = !W::BY_DISTANCE
+            || self.checks_new_threads
+            || self.at_max_depth()
+            || self.nears_max_states();
+        if looks_at_steps {
+            return false;
+        }
+        let properties = self.settings.properties;
+        let Some(effort) = reduction.expand_plainly(system, properties, &mut self.batch) else {
+            return false;
+        };
+        self.statistics.transitions += effort.transitions;
+        self.statistics.blocked_steps += effort.blocked_steps;
+        self.statistics.ended_steps += effort.ended_steps;
+        if self.batch.len() >= BATCH || self.nears_max_states() {
+            self.flush(system);
+        }
+        true
+    }
+
+    fn count(&mut self, effort: &Effort) {
+        let statistics = &mut self.statistics;
+        statistics.transitions += effort.transitions;
+        statistics.blocked_steps += effort.blocked_steps;
+        statistics.ended_steps += effort.ended_steps;
+        statistics.visited_states += effort.visited_states;
+        statistics.forced_ends += effort.forced_ends;
+        statistics.endless += effort.endless;
+        statistics.cut_between += effort.cut_between;
+    }
+
+    /// Inserts the batch, and takes note of what is new.
     fn flush<S: System>(&mut self, system: &mut S) {
-        if self.queued.is_empty() {
+        if self.batch.is_empty() {
             return;
         }
-        let mut worker = self.worker.take().expect("it is not being flushed");
+        let mut batch = std::mem::take(&mut self.batch);
         let queued = std::mem::take(&mut self.queued);
-        let mut state = S::State::default();
-        worker.flush(&mut |number, words, insertion| {
-            self.arrive(system, &queued[number], words, insertion, &mut state);
+        let mut worker = self.worker.take().expect("it is not being flushed");
+        let mut state = None;
+        let plainly = Queued::plainly(self.checks_all_states);
+        worker.flush(&mut batch, W::TELL, &mut |number, words, insertion| {
+            let reached = queued.get(number).unwrap_or(&plainly);
+            self.arrive(system, reached, words, insertion, &mut state);
         });
         self.worker = Some(worker);
+        self.batch = batch;
         self.queued = queued;
         self.queued.clear();
         self.visits.clear();
@@ -246,7 +304,7 @@ impl<'r, 's, W: Worklist> Engine<'r, 's, W> {
         queued: &Queued,
         words: &[u64],
         insertion: Insertion,
-        state: &mut S::State,
+        state: &mut Option<S::State>,
     ) {
         let Ok((to, inserted)) = insertion else {
             let allowed = self.at_max_states();
@@ -262,7 +320,10 @@ impl<'r, 's, W: Worklist> Engine<'r, 's, W> {
             inserted,
             legs: queued.legs,
         };
-        let from = &self.visits[queued.from as usize];
+        let from = match queued.from {
+            Some(from) => &self.visits[from as usize],
+            None => &self.visit,
+        };
         let Ok(node) = self.worklist.edge(from, edge) else {
             self.stop(Kind::StoreFull);
             return;
@@ -270,6 +331,7 @@ impl<'r, 's, W: Worklist> Engine<'r, 's, W> {
         if inserted == Inserted::New && queued.to_check {
             let rank = from.rank_after(queued.path_is_empty, queued.legs);
             let first = from.first;
+            let state = state.get_or_insert_default();
             system.decode(words, state);
             self.check_state(system, state, node, rank, first);
         }
@@ -278,10 +340,12 @@ impl<'r, 's, W: Worklist> Engine<'r, 's, W> {
     pub(super) fn enter_initial<S: System>(&mut self, system: &mut S) {
         let initial = system.initial();
         system.encode(&initial, &mut self.packed);
-        let worker = self.worker.as_mut().expect("it is not being flushed");
-        worker.queue(self.packed.parts(), Changed::ALL);
+        self.batch.push(self.packed.parts(), Changed::ALL);
         let mut entered = None;
-        worker.flush(&mut |_, _, insertion| entered = insertion.ok());
+        let worker = self.worker.as_mut().expect("it is not being flushed");
+        worker.flush(&mut self.batch, Tell::All, &mut |_, _, insertion| {
+            entered = insertion.ok();
+        });
         self.root = entered.map_or(self.root, |(root, _)| root);
         match entered.and_then(|(root, _)| self.worklist.start(root).ok()) {
             Some(root) => self.check_state(system, &initial, root, Rank::default(), true),
@@ -408,9 +472,9 @@ impl<'r, 's, W: Worklist> Engine<'r, 's, W> {
         self.settings.max_states.is_some_and(|max| states >= max)
     }
 
-    /// Whether what is queued could be more than allowed. What is beyond it ends the search at once.
+    /// Whether the batch could be more than allowed. What is beyond it ends the search at once.
     fn nears_max_states(&self) -> bool {
-        let states = || (self.store.len() + self.queued.len()) as u64;
+        let states = || (self.store.len() + self.batch.len()) as u64;
         (self.settings.max_states).is_some_and(|max| states() >= max)
     }
 
@@ -466,24 +530,25 @@ impl<S: System, W: Worklist> Expansion<'_, '_, '_, S, W> {
         }
         let before = engine.current.parts();
         let (words, changed) = system.encode_successor(before, changed, state, &mut engine.packed);
-        let worker = engine.worker.as_mut().expect("it is not being flushed");
         if engine.visit.is_at_depth(engine.settings.max_depth) {
             // A state that is known is expanded anyway. All of this distance are known, or are
             // not wanted: none is queued.
+            let worker = engine.worker.as_mut().expect("it is not being flushed");
             if worker.find(words).is_none() {
                 engine.cut.get_or_insert(Kind::Depth.into());
             }
             return;
         }
-        worker.queue(words, changed);
-        let from = engine.visits.len() as u32 - 1;
+        engine.batch.push(words, changed);
+        let plainly = Queued::plainly(engine.checks_all_states);
+        engine.queued.resize(engine.batch.len() - 1, plainly);
         engine.queued.push(Queued {
-            from,
+            from: Some(engine.visits.len() as u32 - 1),
             path_is_empty: path.is_empty(),
             to_check: engine.checks_all_states || engine.checks_new_threads && system.failed(state),
             legs,
         });
-        if engine.queued.len() >= BATCH || engine.nears_max_states() {
+        if engine.batch.len() >= BATCH || engine.nears_max_states() {
             engine.flush(system);
         }
     }

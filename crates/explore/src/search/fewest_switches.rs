@@ -12,7 +12,7 @@
 use std::collections::BTreeMap;
 
 use hashbrown::HashTable;
-use raddle_store::{StateId, StoreFull, hash_words};
+use raddle_store::{StateId, StoreFull, Tell, hash_words};
 
 use super::blocks::BlockVec;
 use super::worklist::{Edge, Hop, NOBODY, Rank, Trails, Visit, Worklist, trail_of};
@@ -98,6 +98,8 @@ fn hash_of(state: StateId, last: Option<u64>) -> u64 {
 impl Worklist for FewestSwitches {
     const TRACKS_THREADS: bool = true;
     const AT_ONCE: bool = true;
+    const BY_DISTANCE: bool = false;
+    const TELL: Tell = Tell::All;
 
     fn start(&mut self, root: StateId) -> Result<u64, StoreFull> {
         // Nobody has moved, so the first move is no switch.

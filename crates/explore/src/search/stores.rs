@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use raddle_store::family::Std;
 use raddle_store::{
-    Approximate, Changed, Flat, Form, Sample, StateId, Store, StoreFull, Tree, Worker,
+    Approximate, Batch, Changed, Flat, Form, Sample, StateId, Store, StoreFull, Tell, Tree, Worker,
 };
 
 use crate::parts::Packed;
@@ -156,8 +156,9 @@ pub(super) fn copy_all<S: System>(
     let (mut source, mut target) = (from.worker(), to.worker());
     let mut parts = Reader::default();
     let mut result = Ok(());
-    let mut flush = |target: &mut dyn Worker| {
-        target.flush(&mut |_, _, insertion| {
+    let mut batch = Batch::default();
+    let mut flush = |batch: &mut Batch| {
+        target.flush(batch, Tell::New, &mut |_, _, insertion| {
             if let Err(full) = insertion {
                 result = Err(full);
             }
@@ -165,12 +166,12 @@ pub(super) fn copy_all<S: System>(
     };
     from.for_each(&mut |id| {
         let state = parts.read(system, source.as_mut(), id);
-        target.queue(state.parts(), Changed::ALL);
-        if target.queued() == BATCH {
-            flush(target.as_mut());
+        batch.push(state.parts(), Changed::ALL);
+        if batch.len() == BATCH {
+            flush(&mut batch);
         }
     });
-    flush(target.as_mut());
+    flush(&mut batch);
     result
 }
 

@@ -5,7 +5,7 @@
 //! and has its number; for [fewest switches](super::fewest_switches) it is a state
 //! together with the thread that moved last.
 
-use raddle_store::{Inserted, StateId, StoreFull};
+use raddle_store::{Inserted, StateId, StoreFull, Tell};
 
 use crate::replay::Legs;
 
@@ -89,6 +89,13 @@ pub(super) trait Worklist {
 
     /// Whether it must know of the successors of a node before it can say which is next.
     const AT_ONCE: bool;
+
+    /// Whether all nodes that are expanded between two flushes are equally far from the initial state, and it does not matter
+    /// from which of them a state was reached.
+    const BY_DISTANCE: bool;
+
+    /// Which [edges](Self::edge) it wants to know of.
+    const TELL: Tell;
 
     /// Enters the initial state, and returns its node.
     fn start(&mut self, root: StateId) -> Result<u64, StoreFull>;

@@ -148,6 +148,11 @@ impl Emitter<'_> {
                 self.builder.ins().bor_imm_s(kind, place)
             }
         };
+        let is_plain = self
+            .constants
+            .get(&kind)
+            .is_none_or(|kind| *kind == kind::PLAIN);
+        self.writes_plainly |= is_plain && !matches!(writes, Writes::No);
         let rest = match writes {
             Writes::No => rest,
             Writes::Yes => match self.constants.get(&rest) {

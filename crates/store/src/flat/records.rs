@@ -19,6 +19,11 @@ const FIRST_PAGE: usize = 1 << 9;
 /// Blocks whose numbers fit into 32 bits together with what makes an entry different from zero.
 const MOST_BLOCKS: u64 = (u32::MAX as u64) / BLOCK as u64;
 
+/// How many records of that length a block has.
+fn states_of_block(length: usize) -> usize {
+    (PAGE / length.max(1)).clamp(1, BLOCK)
+}
+
 /// A word of the directory: the page, the place in it, and the length of the records.
 #[derive(Clone, Copy)]
 struct At(u64);
@@ -80,7 +85,7 @@ impl<F: Family> Records<F> {
         if length >= 1 << LENGTH_BITS {
             return Err(StoreFull);
         }
-        let states = (PAGE / length.max(1)).clamp(1, BLOCK);
+        let states = states_of_block(length);
         let needed = states * length;
         self.allocator.write(|allocator| {
             if allocator.blocks >= MOST_BLOCKS {
@@ -123,9 +128,8 @@ impl<F: Family> Records<F> {
 /// Reads and writes records, and remembers where blocks are.
 pub(super) struct Reader<'s, F: Family> {
     records: &'s Records<F>,
-    /// Copies of the directory and of the table of pages; zero and empty where nothing is known yet.
-    blocks: Vec<At>,
-    pages: Vec<&'s [F::Word]>,
+    /// The records of blocks, one after another, and their length; empty where nothing is known yet.
+    blocks: Vec<(&'s [F::Word], usize)>,
 }
 
 impl<'s, F: Family> Reader<'s, F> {
@@ -133,7 +137,6 @@ impl<'s, F: Family> Reader<'s, F> {
         Self {
             records,
             blocks: Vec::new(),
-            pages: Vec::new(),
         }
     }
 
@@ -141,10 +144,9 @@ impl<'s, F: Family> Reader<'s, F> {
     #[inline]
     pub(super) fn get(&mut self, number: u32) -> &'s [F::Word] {
         let (block, place) = (number as usize / BLOCK, number as usize % BLOCK);
-        if let Some(at) = self.blocks.get(block)
-            && let Some(page) = self.pages.get(at.page())
-            && at.0 != 0
-            && let Some(record) = page.get(at.range(place))
+        if let Some(&(words, length)) = self.blocks.get(block)
+            && length > 0
+            && let Some(record) = words.get(place * length..place * length + length)
         {
             return record;
         }
@@ -160,14 +162,13 @@ impl<'s, F: Family> Reader<'s, F> {
         let page = self.records.pages.get(at.page()).and_then(OnceLock::get);
         let page: &[F::Word] = page.expect("the page exists");
         if self.blocks.len() <= block {
-            self.blocks.resize(block + 1, At(0));
+            self.blocks.resize(block + 1, (&[], 0));
         }
-        self.blocks[block] = at;
-        if self.pages.len() <= at.page() {
-            self.pages.resize(at.page() + 1, &[]);
-        }
-        self.pages[at.page()] = page;
-        &page[at.range(place)]
+        let start = at.range(0).start;
+        let length = at.range(0).len();
+        let words = &page[start..start + states_of_block(length) * length];
+        self.blocks[block] = (words, length);
+        &words[place * length..place * length + length]
     }
 }
 

@@ -3,25 +3,23 @@
 use std::sync::atomic::Ordering;
 
 use super::form::{Form, Formed};
-use super::queue::Queue;
 use super::quotients::Entered;
 use super::shape::{self, Nodes, Source};
 use super::{Crowded, Tables, Tree, is_formed};
+use crate::batch::Batch;
 use crate::family::{Family, Lock};
 use crate::hash::mix;
 use crate::interned::{Refused, Spare};
-use crate::parts::{Changed, Parts};
-use crate::{Inserted, Insertion, StateId, StoreFull, Told, Worker};
+use crate::parts::Parts;
+use crate::{Inserted, Insertion, StateId, StoreFull, Tell, Told, Worker};
 
 pub(super) struct TreeWorker<'s, F: Family> {
     store: &'s Tree<F>,
-    queue: Queue,
-    /// Of each queued state, what is known beside its words.
-    queued: Vec<Queued>,
     /// The states that were begun since the last flush; the first one is nothing.
     parents: Vec<Parent>,
+    /// Which of them was begun last.
     parent: usize,
-    /// The roots of queued states, as far as they are known.
+    /// The roots of the states that are being inserted, as far as they are known.
     roots: Vec<Result<u64, StoreFull>>,
     /// The words of the current state that have changed.
     changed: Vec<u32>,
@@ -43,14 +41,6 @@ struct Numbers {
 
 const KNOWN_PAIRS_BITS: u32 = 11;
 const NO_NUMBER: u32 = u32::MAX;
-
-struct Queued {
-    /// The state before it.
-    parent: usize,
-    changed: Changed,
-    /// Whether it has the form.
-    is_formed: bool,
-}
 
 /// A state that was begun: its nodes by the form, or others.
 #[derive(Default)]
@@ -136,8 +126,6 @@ impl<'s, F: Family> TreeWorker<'s, F> {
     pub(super) fn new(store: &'s Tree<F>) -> Self {
         Self {
             store,
-            queue: Queue::default(),
-            queued: Vec::new(),
             parents: vec![Parent::default()],
             parent: 0,
             roots: Vec::new(),
@@ -158,29 +146,29 @@ impl<'s, F: Family> TreeWorker<'s, F> {
         form.expect("only states of a store with a form have one")
     }
 
-    /// The root of a queued state. Nothing if there is no room for it.
+    /// The root of a state. Nothing if there is no room for it.
     #[inline]
-    fn root_of(&mut self, tables: &Tables<F>, number: usize) -> Result<u64, StoreFull> {
-        let state = self.queue.get(number);
-        let Queued {
-            parent,
-            changed,
-            is_formed,
-        } = self.queued[number];
+    fn root_of(
+        &mut self,
+        tables: &Tables<F>,
+        batch: &Batch,
+        number: usize,
+    ) -> Result<u64, StoreFull> {
+        let state = batch.parts(number);
+        let (changed, parent) = batch.changed(number);
         let before = &self.parents[parent];
         let mut adding = Adding {
             store: self.store,
             tables,
             numbers: &mut self.numbers,
         };
-        if !is_formed {
+        let form = self.store.form.as_ref();
+        let Some(form) = form.filter(|form| form.fits(state.ends)) else {
             let reuses =
                 !before.is_formed && (before.other).note_changes(state, changed, &mut self.changed);
             let before = reuses.then_some(&before.other);
             return shape::root(&mut adding, state, before, &self.changed);
-        }
-        let form = self.store.form.as_ref();
-        let form = form.expect("only states of a store with a form have one");
+        };
         let mut words_before = None;
         if before.is_formed {
             self.nodes.clear();
@@ -192,10 +180,10 @@ impl<'s, F: Family> TreeWorker<'s, F> {
         })
     }
 
-    /// Finds the roots of queued states until a table must grow.
-    fn find_roots(&mut self, tables: &Tables<F>) -> Option<Crowded> {
-        while self.roots.len() < self.queue.len() {
-            let root = self.root_of(tables, self.roots.len());
+    /// Finds the roots of states until a table must grow.
+    fn find_roots(&mut self, tables: &Tables<F>, batch: &Batch) -> Option<Crowded> {
+        while self.roots.len() < batch.len() {
+            let root = self.root_of(tables, batch, self.roots.len());
             if self.numbers.crowded.is_some() {
                 return self.numbers.crowded.take();
             }
@@ -207,14 +195,16 @@ impl<'s, F: Family> TreeWorker<'s, F> {
         None
     }
 
-    /// Inserts queued states from a number on, until all are or a table must grow.
+    /// Inserts states from a number on, until all are or a table must grow.
     fn insert(
         &mut self,
         tables: &Tables<F>,
+        batch: &Batch,
         next: &mut usize,
+        tell: Tell,
         told: &mut Told<'_>,
     ) -> Option<Crowded> {
-        let crowded = self.find_roots(tables);
+        let crowded = self.find_roots(tables, batch);
         if crowded.is_some() {
             return crowded;
         }
@@ -227,7 +217,9 @@ impl<'s, F: Family> TreeWorker<'s, F> {
                     Entered::New => self.store.count(root),
                 },
             };
-            told(*next, self.queue.get(*next).words, insertion);
+            if tell == Tell::All || !matches!(insertion, Ok((_, Inserted::Known))) {
+                told(*next, batch.words(*next), insertion);
+            }
             *next += 1;
         }
         None
@@ -262,58 +254,37 @@ impl<F: Family> Worker for TreeWorker<'_, F> {
         }
     }
 
-    fn begin(&mut self, id: StateId, words: &mut Vec<u64>) {
-        if self.queued.is_empty() {
-            self.parent = 0;
-        }
-        self.parent += 1;
-        if self.parent == self.parents.len() {
-            self.parents.push(Parent::default());
+    fn begin(&mut self, id: StateId, batch: &mut Batch) {
+        let (words, parent) = batch.begin();
+        self.parent = parent;
+        if self.parents.len() <= parent {
+            self.parents.resize_with(parent + 1, Parent::default);
         }
         let is_formed = is_formed(id.0);
-        self.parents[self.parent].is_formed = is_formed;
+        self.parents[parent].is_formed = is_formed;
         if is_formed {
             self.read(id, words);
-            let parent = &mut self.parents[self.parent].formed;
+            let parent = &mut self.parents[parent].formed;
             parent.words.clone_from(&self.last_read.words);
             parent.nodes.clone_from(&self.last_read.nodes);
         } else {
-            let parent = &mut self.parents[self.parent].other;
+            let parent = &mut self.parents[parent].other;
             parent.descend(&self.store.words, &self.store.pairs, id.0);
             words.clear();
             words.extend_from_slice(&parent.words);
         }
     }
 
-    fn queue(&mut self, state: Parts<'_>, changed: Changed) {
-        let form = self.store.form.as_ref();
-        let is_formed = form.is_some_and(|form| form.fits(state.ends));
-        self.queue.push(match is_formed {
-            // The ends are those of the form.
-            true => Parts { ends: &[], ..state },
-            false => state,
-        });
-        self.queued.push(Queued {
-            parent: self.parent,
-            changed,
-            is_formed,
-        });
-    }
-
-    fn queued(&self) -> usize {
-        self.queue.len()
-    }
-
-    fn flush(&mut self, told: &mut Told<'_>) {
+    fn flush(&mut self, batch: &mut Batch, tell: Tell, told: &mut Told<'_>) {
         let store = self.store;
         let mut next = 0;
-        while let Some(crowded) = (store.tables).read(|tables| self.insert(tables, &mut next, told))
+        while let Some(crowded) =
+            (store.tables).read(|tables| self.insert(tables, batch, &mut next, tell, told))
         {
             store.make_room(&crowded);
         }
-        self.queue.clear();
-        self.queued.clear();
         self.roots.clear();
+        batch.clear();
         // The state that was begun last may have more successors.
         self.parents.swap(1.min(self.parent), self.parent);
         self.parent = self.parent.min(1);
