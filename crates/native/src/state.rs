@@ -11,7 +11,8 @@ pub struct PackedState {
     /// Its words, if it is packed.
     pub(crate) words: Vec<u64>,
     pub(crate) is_packed: bool,
-    unpacked: RefCell<State>,
+    /// Elsewhere, so that a state is small: it is swapped often, and this form is rarely there.
+    unpacked: Box<RefCell<State>>,
     is_unpacked: Cell<bool>,
 }
 
@@ -21,7 +22,7 @@ impl Default for PackedState {
         Self {
             words: Vec::new(),
             is_packed: false,
-            unpacked: RefCell::default(),
+            unpacked: Box::default(),
             is_unpacked: Cell::new(true),
         }
     }

@@ -147,6 +147,12 @@ impl Batch {
         }
     }
 
+    /// Where the ends of a state are kept. States for which that is the same have the same ends, until the batch is cleared.
+    #[inline]
+    pub(crate) fn ends_of(&self, number: usize) -> Range<u32> {
+        self.states[number].ends.clone()
+    }
+
     /// The parts of a state that differ from those of the one before it, and which of those that were begun that is: 1 for the first, 0 if
     /// there is none.
     #[inline]

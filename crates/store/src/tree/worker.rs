@@ -1,5 +1,6 @@
 //! The worker of a [`Tree`].
 
+use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 use super::form::{Form, Formed};
@@ -28,6 +29,9 @@ pub(super) struct TreeWorker<'s, F: Family> {
     /// The nodes of the state that was queued last and has the form.
     nodes: Vec<u32>,
     numbers: Numbers,
+    /// The ends of the state that was looked at last, and the form if that fits.
+    last_ends: Option<Range<u32>>,
+    last_form: Option<&'s Form>,
 }
 
 /// How a worker gets numbers of words and pairs.
@@ -138,6 +142,8 @@ impl<'s, F: Family> TreeWorker<'s, F> {
                 known_pairs: vec![(0, NO_NUMBER); 1 << KNOWN_PAIRS_BITS].into(),
                 crowded: None,
             },
+            last_ends: None,
+            last_form: None,
         }
     }
 
@@ -162,8 +168,13 @@ impl<'s, F: Family> TreeWorker<'s, F> {
             tables,
             numbers: &mut self.numbers,
         };
-        let form = self.store.form.as_ref();
-        let Some(form) = form.filter(|form| form.fits(state.ends)) else {
+        let ends = batch.ends_of(number);
+        if self.last_ends.as_ref() != Some(&ends) {
+            self.last_ends = Some(ends);
+            let form = self.store.form.as_ref();
+            self.last_form = form.filter(|form| form.fits(state.ends));
+        }
+        let Some(form) = self.last_form else {
             let reuses =
                 !before.is_formed && (before.other).note_changes(state, changed, &mut self.changed);
             let before = reuses.then_some(&before.other);
@@ -284,6 +295,7 @@ impl<F: Family> Worker for TreeWorker<'_, F> {
             store.make_room(&crowded);
         }
         self.roots.clear();
+        self.last_ends = None;
         batch.clear();
         // The state that was begun last may have more successors.
         self.parents.swap(1.min(self.parent), self.parent);
