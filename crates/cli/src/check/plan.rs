@@ -38,6 +38,8 @@ pub(super) fn line(searched: &Searched, args: &Check, program: &Arc<Program>) ->
             Some(DeadlockAnswer::Possible(_)) => {
                 let reasons = reasons(searched, args, program).unwrap_or_default();
                 let why = reasons.first();
+                // A trial may have shown that another one is better.
+                let by = searched.runs.get(1).map_or(by, |run| &run.asked.reduction);
                 format!("auto: {first}; deadlock checked by {by}, because {why}")
             }
             Some(DeadlockAnswer::NotLookedFor(why)) => {

@@ -9,9 +9,10 @@ use std::time::{Duration, Instant};
 
 use raddle_explore::lock_order::Deadlocks;
 use raddle_explore::reductions::auto::Plan;
+use raddle_explore::reductions::trial::{self, Trial};
 use raddle_explore::{
-    Outcome, Place, Property, PropertySet, Search, System, Violation, not_preserved, replay,
-    run_in_turn,
+    Outcome, Place, Property, PropertySet, Reduction, Search, System, Violation, not_preserved,
+    replay, run_in_turn,
 };
 use raddle_machine::narrate::Narrator;
 use raddle_machine::{Machine, Program};
@@ -23,7 +24,7 @@ use raddle_report::story::{Spot, Story};
 use super::findings::Findings;
 use super::strategy::Strategy;
 use crate::args::{Check, MachineArg, goals_wanted, properties};
-use crate::native::Compiled;
+use crate::native::{Compiled, Executor};
 use crate::progress::ProgressLine;
 use crate::terminal::Terminal;
 use crate::{interrupt, memory, native, reduction, tell};
@@ -107,18 +108,20 @@ pub(super) fn explore(
 ) -> (Findings, Searched) {
     let runner = Runner::new(args, program, terminal);
     let asked = properties(&args.asked.property);
-    let (first, looked_for) = match &strategy {
-        Strategy::Auto(Plan::One { reduction, .. }) => (*reduction, asked),
-        Strategy::Auto(Plan::DeadlocksApart { first, .. }) => {
-            (*first, asked.without(Property::Deadlock))
+    let (strategy, (machine, executed_by, mut outcome)) = match strategy {
+        Strategy::Auto(plan) => {
+            let (plan, run) = runner.run_plan(plan, asked);
+            (Strategy::Auto(plan), run)
         }
         Strategy::Fixed {
-            reduction,
+            ref reduction,
             properties,
             ..
-        } => (reduction.as_str(), *properties),
+        } => {
+            let run = runner.run(reduction, properties);
+            (strategy, run)
+        }
     };
-    let (machine, executed_by, mut outcome) = runner.run(first, looked_for);
     let loses_deadlocks = match &strategy {
         Strategy::Auto(plan) => matches!(plan, Plan::DeadlocksApart { .. }),
         Strategy::Fixed { lost, .. } => lost.contains(Property::Deadlock),
@@ -136,7 +139,11 @@ pub(super) fn explore(
         && let Some(DeadlockAnswer::Possible(_)) = deadlocks
     {
         let only_deadlocks = PropertySet::NONE.with(Property::Deadlock);
-        let (_, executed_by, outcome) = runner.run(by, only_deadlocks);
+        let plan = Plan::One {
+            reduction: by,
+            because: "deadlocks are looked for",
+        };
+        let (_, (_, executed_by, outcome)) = runner.run_plan(plan, only_deadlocks);
         runs.push(outcome);
         machines.push(executed_by);
     }
@@ -250,6 +257,9 @@ pub(super) fn unreached_goals(
         .collect()
 }
 
+/// The machine that a search has used, what has executed its steps, and what came of it.
+type Run = (Machine, String, Outcome);
+
 /// What all searches of one check have in common.
 pub(super) struct Runner<'a> {
     args: &'a Check,
@@ -319,15 +329,54 @@ impl<'a> Runner<'a> {
         stories
     }
 
-    /// Searches with a reduction for violations of the properties. Also says what has executed the steps.
-    fn run(&self, name: &str, properties: PropertySet) -> (Machine, String, Outcome) {
+    /// Does the first search of a plan, or of another one if a trial shows that this is better.
+    fn run_plan(&self, mut plan: Plan, asked: PropertySet) -> (Plan, Run) {
+        loop {
+            let (first, looked_for) = plan.first(asked);
+            let all_states = self.args.limits.max_states;
+            let goes_beyond_trial = all_states.is_none_or(|all| all > trial::STATES);
+            if first == "full" || !goes_beyond_trial {
+                return (plan, self.run(first, looked_for));
+            }
+            let (run, pays) = self.try_out(first, looked_for);
+            let (_, _, outcome) = &run;
+            let cut = outcome.explored.cut().map(|limit| limit.kind);
+            if cut != Some(Kind::States) {
+                return (plan, run);
+            }
+            if pays {
+                return (plan, self.run(first, looked_for));
+            }
+            plan = plan.instead();
+        }
+    }
+
+    /// Searches a few states with a reduction. Also says whether more of that pays.
+    fn try_out(&self, name: &str, properties: PropertySet) -> (Run, bool) {
+        let mut reduction = reduction::by_name(name).expect("the strategy knows its names");
+        let mut trial = Trial::of(reduction.as_mut());
+        let run = self.run_with(&mut trial, properties, Some(trial::STATES));
+        (run, trial.pays())
+    }
+
+    /// Searches with a reduction for violations of the properties.
+    fn run(&self, name: &str, properties: PropertySet) -> Run {
+        let mut reduction = reduction::by_name(name).expect("the strategy knows its names");
+        self.run_with(reduction.as_mut(), properties, self.args.limits.max_states)
+    }
+
+    fn run_with(
+        &self,
+        reduction: &mut dyn Reduction<Executor>,
+        properties: PropertySet,
+        max_states: Option<u64>,
+    ) -> Run {
         let args = self.args;
         let mut executor = native::executor(self.machine(), self.compiled());
-        let mut reduction = reduction::by_name(name).expect("the strategy knows its names");
         if args.stats {
             reduction.count_visited();
         }
-        let mut line = ProgressLine::about(name, self.terminal);
+        let mut line = ProgressLine::about(reduction.name(), self.terminal);
         let mut search = Search::new()
             .order(args.search.order())
             .store(args.store)
@@ -339,7 +388,7 @@ impl<'a> Runner<'a> {
         if let Some(workers) = args.workers {
             search = search.workers(workers);
         }
-        if let Some(states) = args.limits.max_states {
+        if let Some(states) = max_states {
             search = search.max_states(states);
         }
         if let Some(depth) = args.max_depth {
@@ -356,7 +405,7 @@ impl<'a> Runner<'a> {
         if let Some(line) = &mut line {
             search = search.on_progress(|progress| line.show(progress));
         }
-        let outcome = search.run(&mut executor, reduction.as_mut());
+        let outcome = search.run(&mut executor, reduction);
         let described = native::describe(&executor);
         (native::interpreter(executor), described, outcome)
     }

@@ -6,6 +6,9 @@
 //! by a reduction that preserves them. Races need such a reduction anyway, and that does for
 //! everything; so it does where there are no locks, and little to tell transactions by. Termination
 //! is decided by the full search only, which does for everything as well.
+//!
+//! How much a reduction leaves out, the first states of a search [show](super::trial). One that would leave out too little
+//! makes way for the [next best](Plan::instead), and that is the full search in the end.
 
 use crate::property::{Property, PropertySet};
 use crate::system::System;
@@ -28,6 +31,39 @@ pub enum Plan {
         /// The reduction that preserves deadlocks.
         deadlocks: &'static str,
     },
+}
+
+impl Plan {
+    /// The reduction of the first search, and which of these properties that looks for.
+    #[must_use]
+    pub fn first(&self, asked: PropertySet) -> (&'static str, PropertySet) {
+        match *self {
+            Self::One { reduction, .. } => (reduction, asked),
+            Self::DeadlocksApart { first, .. } => (first, asked.without(Property::Deadlock)),
+        }
+    }
+
+    /// What to do if the reduction of the first search leaves out too little.
+    #[must_use]
+    pub fn instead(self) -> Self {
+        match self {
+            Self::DeadlocksApart { deadlocks, .. } => Self::One {
+                reduction: deadlocks,
+                because: "transactions would leave out too little",
+            },
+            Self::One {
+                reduction: "transactions",
+                ..
+            } => Self::One {
+                reduction: PRESERVING_ALL[0],
+                because: "transactions would leave out too little",
+            },
+            Self::One { .. } => Self::One {
+                reduction: "full",
+                because: "no reduction would leave out enough",
+            },
+        }
+    }
 }
 
 /// Whether a program has locks.
@@ -113,6 +149,29 @@ mod tests {
                 }
             };
             assert!(covered.is_empty(), "{asked}: {covered} is lost");
+        }
+    }
+
+    #[test]
+    fn in_the_end_it_is_the_full_search() {
+        for locks in [Locks::Some, Locks::None] {
+            for asked in [
+                PropertySet::default(),
+                PropertySet::SAFETY,
+                PropertySet::NONE,
+            ] {
+                let mut plan = plan::<Counters>(asked, locks);
+                for _ in 0..3 {
+                    let (first, looked_for) = plan.first(asked);
+                    let preserved = by_name::<Counters>(first).expect("it exists").preserves();
+                    assert!(
+                        looked_for.minus(preserved).is_empty(),
+                        "{first}: {looked_for}"
+                    );
+                    plan = plan.instead();
+                }
+                assert_eq!(plan.first(asked), ("full", asked));
+            }
         }
     }
 

@@ -7,6 +7,7 @@ pub mod cartesian;
 pub mod full;
 pub mod optimistic;
 pub mod transactions;
+pub mod trial;
 
 use crate::interior::Completion;
 use crate::property::PropertySet;
