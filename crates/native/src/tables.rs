@@ -62,7 +62,7 @@ impl Tables {
     pub(crate) fn new(program: &Program, bytecode: &Bytecode) -> Self {
         let stops = &bytecode.layout.stops;
         let notified = |stop: &Stop| match *stop {
-            Stop::Waiting(pc) => bytecode.number(program, Stop::Notified(pc)),
+            Stop::Waiting(at) => bytecode.number(program, Stop::Notified(at)),
             _ => None,
         };
         let mut waits: Vec<i64> = stops.iter().map(|stop| waits(bytecode, *stop)).collect();
@@ -97,13 +97,14 @@ impl Tables {
 
 /// The object that a thread waits for which is there.
 fn waits(bytecode: &Bytecode, stop: Stop) -> i64 {
-    let Stop::Waiting(pc) = stop else {
+    let Stop::Waiting(at) = stop else {
         return NOTHING;
     };
-    let Op::Resume { object, .. } = bytecode.code[pc as usize] else {
+    let Op::Resume { object, .. } = bytecode.code[at.pc as usize] else {
         return NOTHING;
     };
-    let constants = &bytecode.constants[pc as usize];
+    let object = bytecode.spots[at.spot as usize].base + object;
+    let constants = &bytecode.constants[at.spot as usize];
     match constants.get(object as usize).copied().flatten() {
         Some(reference) => reference - bytecode.global_reference,
         None => UNKNOWN,

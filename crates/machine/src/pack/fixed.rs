@@ -1,10 +1,13 @@
-//! States of a fixed size: those of programs whose threads neither call nor spawn nor take read
-//! locks, and which have no heap, while every value has a code. That is, nearly all states of most programs.
+//! States of a fixed size: those of programs whose threads neither spawn nor take read
+//! locks nor call functions recursively, and which have no heap, while every value has a code. That is, nearly all states of most programs.
 //!
 //! Every field has its place, which is computed once; there are no gaps between the fields of different threads, and the
 //! parts of a state are its words (or a few of them, if there are many). A thread has an *area* that is large enough for all
-//! of its stops: the number of the stop, then the registers of its frame there, but for those that are
+//! of its [stops](super::stops): the number of the stop, then the registers of all of its frames there, from the outermost on, but for those that are
 //! [constant](super::constants) whenever that thread is there. The rest of the area is zero.
+//!
+//! A stop tells the [spot](super::spots) of the thread, so how many frames there are, and which words they have. As in the general form, a word of a frame is part of the state if it is below the
+//! height of the frame: at its instruction for the innermost one, during its call for the others.
 //!
 //! A state that does not fit is written in the [general form](super), behind the word [`GENERAL`].
 //!
@@ -13,16 +16,19 @@
 //! The word [`GENERAL`] comes first in no state of the fixed form: it would be the escape in all fields of its first word, and there is
 //! one, but no field has the escape. So the first word tells the form. Of the general form, the [module](super) says why.
 //! In the fixed form, the place of every field is known, once the numbers of the stops are, whose places are always
-//! known; and a code stands for one word.
+//! known; and a code stands for one word. What has no field is the same at that stop: constants, and where calls return to. Of a thread that has failed there are no frames, so
+//! its stop is its instruction, whatever it was called by: two states that are the same have the same words.
 
 use raddle_explore::{Changed, Packed, Parts};
 use raddle_lang::hir::Type;
 
 use super::code::{self, Width};
 use super::constants::{Known, constants_of_thread};
-use super::layout::{Packing, Register};
+use super::layout::Packing;
+use super::spots::Spots;
+use super::stops::{Stop, Stops};
 use crate::native;
-use crate::op::{Pc, Reg};
+use crate::op::Reg;
 use crate::program::Program;
 use crate::state::{Block, Phase, State, header};
 use crate::word::{self, Name};
@@ -77,7 +83,7 @@ impl Area {
     }
 }
 
-/// A frame at an instruction: where its registers are in the area of the thread. Those that are constant whenever a certain thread is
+/// The frames at a spot, as one: where the registers are in the area of the thread. Those that are constant whenever a certain thread is
 /// there are nowhere.
 #[derive(Clone, Debug, Default)]
 struct Frame {
@@ -104,7 +110,9 @@ pub(crate) struct Fixed {
     areas: Vec<Area>,
     /// The number of a stop.
     stop: Field,
-    /// By instruction.
+    spots: Spots,
+    stops: Stops,
+    /// By spot.
     frames: Vec<Frame>,
     /// The constants of all frames, by thread.
     constants: Vec<Box<[i64]>>,
@@ -154,30 +162,29 @@ impl Fixed {
     /// Nothing for a program whose states have no fixed size.
     pub(super) fn new(program: &Program, packing: &Packing) -> Option<Self> {
         let features = &program.features;
-        let all_known =
-            |frame: (&super::layout::Frame, &u16)| frame.0.registers.len() == *frame.1 as usize;
-        let frames = packing.frames.iter().zip(&program.heights);
-        if features.calls
-            || features.spawn
-            || features.heap
-            || features.read_locks
-            || program.hir.starts.is_empty()
-            || !frames.into_iter().all(all_known)
-        {
+        if features.spawn || features.heap || features.read_locks || program.hir.starts.is_empty() {
             return None;
         }
+        let spots = Spots::of(program)?;
+        let known = Knowledge::of(program, &spots);
+        let is_reached: Vec<bool> = (0..spots.len())
+            .map(|spot| known.is_reached(spot))
+            .collect();
+        let stops = Stops::new(program, &spots, &is_reached);
         let stop = Field {
             byte: 0,
-            width: packing.stop_width(program),
+            width: stops.width(),
         };
-        let (frames, constants) = frames_of(program, packing, stop.width);
+        let (frames, constants) = frames_of(program, packing, &spots, &known, stop.width);
         let mut words = Words::default();
-        let areas: Vec<Area> = (program.hir.starts.iter())
-            .map(|start| {
-                let function = &program.functions[start.function.0 as usize];
-                let code = function.entry as usize..function.end as usize;
-                let stops = code.filter(|pc| program.code[*pc].is_visible());
-                let bytes = stops.map(|pc| frames[pc].bytes(stop.width));
+        let areas: Vec<Area> = (0..program.hir.starts.len())
+            .map(|thread| {
+                let tree = spots.start(thread);
+                let all = spots.all().iter().enumerate();
+                let stops = all.filter(|(_, spot)| {
+                    spot.tree == tree && program.code[spot.pc as usize].is_visible()
+                });
+                let bytes = stops.map(|(spot, _)| frames[spot].bytes(stop.width));
                 words.place_area(bytes.max().unwrap_or(stop.width as u32))
             })
             .collect();
@@ -188,14 +195,14 @@ impl Fixed {
             .map(|part| (part * words_per_part).min(size) as u32)
             .collect();
         let mut unpacked = program.initial.len();
-        let threads = packing.thread_rooms.iter().enumerate();
-        let threads = threads.map(|(position, room)| {
+        let room = header::LENGTH + spots.registers();
+        let threads = (0..areas.len()).map(|position| {
             let start = unpacked as u32;
-            unpacked += *room as usize;
+            unpacked += room;
             Block {
                 start,
                 length: 0,
-                room: *room,
+                room: room as u32,
                 name: Name::canonical(position),
             }
         });
@@ -207,6 +214,8 @@ impl Fixed {
             slots,
             areas,
             stop,
+            spots,
+            stops,
             frames,
             constants,
             threads,
@@ -235,6 +244,27 @@ impl Fixed {
         parts
     }
 
+    /// How many words a thread has in an unpacked state, at most.
+    pub(super) fn room(&self) -> u32 {
+        (header::LENGTH + self.spots.registers()) as u32
+    }
+
+    /// Where threads can be.
+    pub(crate) fn spots(&self) -> &Spots {
+        &self.spots
+    }
+
+    /// The number of a stop, if threads can be there in a state of the fixed size.
+    pub(crate) fn number(&self, stop: native::Stop) -> Option<u32> {
+        self.stops.number(match stop {
+            native::Stop::Running(at) => Stop::At(at.spot, Phase::Running),
+            native::Stop::Waiting(at) => Stop::At(at.spot, Phase::Waiting),
+            native::Stop::Notified(at) => Stop::At(at.spot, Phase::Notified),
+            native::Stop::Stopped(_, false) => Stop::Ended,
+            native::Stop::Stopped(pc, true) => Stop::Failed(pc),
+        })
+    }
+
     /// The bits of the part of a slot.
     pub(super) fn parts_of_slot(&self, slot: usize) -> u64 {
         let word = (self.slots[slot].byte / WORD) as usize;
@@ -248,7 +278,7 @@ impl Fixed {
     }
 
     /// The places of everything, for native code.
-    pub(crate) fn for_native_code(&self, stops: &[(Pc, Phase)]) -> native::Layout {
+    pub(crate) fn for_native_code(&self) -> native::Layout {
         let of_frame = |frame: &Frame| {
             let fields = frame.fields.iter();
             let fields = fields.map(|(reg, field)| (*reg, field.for_native_code()));
@@ -258,6 +288,7 @@ impl Fixed {
             size: self.size(),
             ends: self.ends.clone(),
             areas: self.areas.iter().map(|area| area.start).collect(),
+            area_bytes: self.areas.iter().map(|area| area.bytes).collect(),
             area_bits: (0..self.areas.len())
                 .map(|thread| self.parts_of_thread(thread))
                 .collect(),
@@ -270,17 +301,8 @@ impl Fixed {
                 .collect(),
             thread_constants: self.constants.clone(),
             stop: self.stop.for_native_code(),
-            stops: stops
-                .iter()
-                .take(self.most_stops())
-                .map(|stop| native::Stop::of(*stop))
-                .collect(),
+            stops: self.stops.for_native_code(&self.spots),
         }
-    }
-
-    /// Stops with this number or a higher one do not fit.
-    fn most_stops(&self) -> usize {
-        self.stop.width.escape() as usize
     }
 
     fn size(&self) -> usize {
@@ -356,18 +378,24 @@ impl Fixed {
     ) -> bool {
         let Area { start, bytes } = self.areas[thread];
         let values = &self.constants[thread];
-        let thread = state.thread(thread);
-        let (pc, phase) = (thread[header::PC] as Pc, Phase::of(thread[header::PHASE]));
-        let number = program.packing.number(pc, phase);
-        if number as usize >= self.most_stops() {
+        let (pc, phase) = (state.pc(thread), state.phase(thread));
+        let registers = state.frames(thread);
+        let stop = match phase {
+            Phase::Ended => Stop::Ended,
+            Phase::Failed => Stop::Failed(pc),
+            phase => match self.spots.find(program, thread, pc, registers) {
+                Some(spot) => Stop::At(spot, phase),
+                None => return false,
+            },
+        };
+        let Some(number) = self.stops.number(stop) else {
             return false;
-        }
+        };
         self.stop.put(start, words, number.into());
-        if !super::has_frames(phase) {
+        let Stop::At(spot, _) = stop else {
             return true;
-        }
-        let frame = &self.frames[pc as usize];
-        let registers = &thread[header::LENGTH..];
+        };
+        let frame = &self.frames[spot as usize];
         debug_assert!(
             (frame.constants.iter().zip(&values[frame.first..]))
                 .all(|(register, value)| registers[*register as usize] == *value),
@@ -383,13 +411,7 @@ impl Fixed {
     }
 
     /// Restores a state of the fixed size from its words.
-    pub(super) fn read(
-        &self,
-        packing: &Packing,
-        program: &Program,
-        words: &[u64],
-        state: &mut State,
-    ) {
+    pub(super) fn read(&self, program: &Program, words: &[u64], state: &mut State) {
         state.objects.clear();
         state.threads.clone_from(&self.threads);
         state.words.resize(self.unpacked, 0);
@@ -398,14 +420,18 @@ impl Fixed {
         }
         for (position, area) in self.areas.iter().enumerate() {
             let number = self.stop.take(area.start, words);
-            let (pc, phase) = packing.stop(number as u32);
+            let (pc, phase, spot) = match self.stops.stop(number) {
+                Stop::At(spot, phase) => (self.spots.at(spot).pc, phase, Some(spot)),
+                Stop::Ended => (0, Phase::Ended, None),
+                Stop::Failed(pc) => (pc, Phase::Failed, None),
+            };
             let block = &mut state.threads[position];
             let mut length = header::LENGTH;
             let thread = &mut state.words[block.start as usize..][..block.room as usize];
             let (head, registers) = thread.split_at_mut(header::LENGTH);
             head.copy_from_slice(&[pc.into(), phase as i64, word::NULL, 0, position as i64, 0]);
-            if super::has_frames(phase) {
-                let frame = &self.frames[pc as usize];
+            if let Some(spot) = spot {
+                let frame = &self.frames[spot as usize];
                 let values = &self.constants[position][frame.first..];
                 for (register, value) in frame.constants.iter().zip(values) {
                     registers[*register as usize] = *value;
@@ -414,51 +440,74 @@ impl Fixed {
                     let code = field.take(area.start, words);
                     registers[*register as usize] = code::word(code, field.width);
                 }
-                length += program.heights[pc as usize] as usize;
+                length += self.spots.height(program, spot);
             }
             block.length = length as u32;
         }
     }
 }
 
-/// The frames at all instructions, and the constants of each thread.
-fn frames_of(program: &Program, packing: &Packing, stop: Width) -> (Vec<Frame>, Vec<Box<[i64]>>) {
-    let threads = 0..program.hir.starts.len();
-    let known: Vec<_> = threads
-        .map(|thread| constants_of_thread(program, thread))
-        .collect();
-    let mut constants = vec![Vec::new(); known.len()];
+/// What is known of the registers of each thread at each spot that it reaches.
+struct Knowledge(Vec<Vec<Option<Vec<Known>>>>);
+
+impl Knowledge {
+    fn of(program: &Program, spots: &Spots) -> Self {
+        let threads = 0..program.hir.starts.len();
+        let of_thread = |thread| constants_of_thread(program, spots, thread);
+        Self(threads.map(of_thread).collect())
+    }
+
+    /// Whether a thread reaches a spot.
+    fn is_reached(&self, spot: usize) -> bool {
+        self.0.iter().any(|known| known[spot].is_some())
+    }
+
+    /// What is known of a register, by each thread that comes there.
+    fn at(&self, spot: usize, register: usize) -> impl Iterator<Item = Option<Known>> + Clone {
+        let threads = self.0.iter();
+        threads.map(move |known| known[spot].as_ref().map(|registers| registers[register]))
+    }
+}
+
+/// The frames at all spots, and the constants of each thread.
+fn frames_of(
+    program: &Program,
+    packing: &Packing,
+    spots: &Spots,
+    known: &Knowledge,
+    stop: Width,
+) -> (Vec<Frame>, Vec<Box<[i64]>>) {
+    let mut constants = vec![Vec::new(); known.0.len()];
     let mut frames = Vec::new();
-    for (pc, frame) in packing.frames.iter().enumerate() {
-        let here = |thread: usize, register: usize| match &known[thread][pc] {
-            None => Some(None),
-            Some(registers) => match registers[register] {
-                Known::Constant(value) => Some(Some(value)),
-                _ => None,
-            },
-        };
-        // Each thread that comes here has its own value, but always the same.
-        let is_constant =
-            |register: usize| (0..known.len()).all(|thread| here(thread, register).is_some());
+    for spot in 0..spots.len() {
         let first = constants[0].len();
         let mut fixed = Vec::new();
         let mut stored = Vec::new();
-        for (register, kind) in frame.registers.iter().enumerate() {
-            match *kind {
-                Register::Stored(width) if !is_constant(register) => {
-                    stored.push((register as Reg, width));
-                    continue;
+        let height = match known.is_reached(spot) {
+            true => spots.height(program, spot as u32),
+            // It has no number.
+            false => 0,
+        };
+        for register in 0..height {
+            let here = known.at(spot, register);
+            let value = |known: Option<Known>| match known {
+                Some(Known::Constant(value)) => Some(value),
+                _ => None,
+            };
+            // Each thread that comes here has its own value, but always the same.
+            if (here.clone().flatten()).all(|known| value(Some(known)).is_some()) {
+                fixed.push(register as Reg);
+                let some = here.clone().find_map(value).unwrap_or(0);
+                for (constants, known) in constants.iter_mut().zip(here) {
+                    constants.push(value(known).unwrap_or(some));
                 }
-                _ => fixed.push(register as Reg),
+                continue;
             }
-            for (thread, constants) in constants.iter_mut().enumerate() {
-                let everywhere = match *kind {
-                    Register::Constant(value) => Some(value),
-                    Register::Stored(_) => None,
-                };
-                let own = here(thread, register).flatten();
-                constants.push(everywhere.or(own).unwrap_or(0));
-            }
+            let width = match here.flatten().fold(Known::Unreached, Known::join) {
+                Known::Constant(_) | Known::Integer => packing.integer,
+                Known::Anything | Known::Unreached => packing.anything,
+            };
+            stored.push((register as Reg, width));
         }
         frames.push(Frame::new(&stored, fixed, first, stop));
     }

@@ -35,6 +35,8 @@ pub(crate) mod constants;
 mod fields;
 mod fixed;
 mod layout;
+mod spots;
+mod stops;
 
 use raddle_explore::{Changed, Packed};
 
@@ -280,7 +282,7 @@ pub(crate) fn decode(program: &Program, words: &[u64], state: &mut State) {
     let mut words = words;
     if let Some(fixed) = &packing.fixed {
         if fixed.parts(words).is_some() {
-            fixed.read(packing, program, words, state);
+            fixed.read(program, words, state);
             return;
         }
         words = &words[1..];

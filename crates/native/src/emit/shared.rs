@@ -140,7 +140,7 @@ impl Emitter<'_> {
         };
         let location = std::mem::offset_of!(NativeAccess, location) as i32;
         self.builder.ins().store(trusted(), cell.slot, at, location);
-        let place = i64::from(self.node.pc) << 16;
+        let place = i64::from(self.here().pc) << 16;
         let rest = match self.constants.get(&kind) {
             Some(kind) => self.constant(kind << 8 | place),
             None => {
