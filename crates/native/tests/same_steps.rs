@@ -2,12 +2,14 @@
 //!
 //! Every program of the corpus, of the examples and of the benchmark, and random programs, each up to
 //! a number of states: whatever state the interpreter reaches, both machines try every step in it. `RADDLE_TEST_PROGRAMS` and
-//! `RADDLE_TEST_SEED` say how many random programs, and which.
+//! `RADDLE_TEST_SEED` say how many random programs, and which; `RADDLE_TEST_PROFILE`, what they are like.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use raddle_difftest::campaign::Campaign;
+use raddle_difftest::generate::by_name;
 use raddle_explore::{Choice, Footprint, Packed, Position, Status, Step, System};
 use raddle_lang::Source;
 use raddle_machine::{Granularity, Machine, Program, State};
@@ -288,7 +290,22 @@ fn mutated(text: &str, random: &mut Random) -> String {
 
 #[test]
 fn on_random_programs() {
-    let campaign = raddle_difftest::campaign::Campaign::as_asked(1, 400);
+    compare_campaign(&Campaign::as_asked(1, 400));
+}
+
+/// Programs whose functions call functions, several times, in loops, in atomic blocks, and wait in them; with local arrays.
+#[test]
+fn on_programs_that_call() {
+    let campaign = Campaign {
+        profiles: vec![by_name("calls").expect("a profile")],
+        ..Campaign::as_asked(2, 200)
+    };
+    let compared = compare_campaign(&campaign);
+    // Few are recursive, or spawn or allocate.
+    assert!(compared.compiled > compared.programs / 2);
+}
+
+fn compare_campaign(campaign: &Campaign) -> Compared {
     let programs = campaign.count;
     let mut compared = Compared::default();
     for number in 0..programs {
@@ -300,4 +317,5 @@ fn on_random_programs() {
     }
     println!("random programs: {compared:?}");
     assert!(compared.programs > programs / 4 * 3 && compared.interpreted < compared.tried / 2);
+    compared
 }
