@@ -1,7 +1,7 @@
 //! What a compiler of steps to native code needs to know of a program: its instructions, and where everything is in the words
 //! of a packed state.
 //!
-//! States of programs whose threads neither spawn nor take read locks nor call functions recursively, and which have no heap, nearly
+//! States of programs whose threads neither spawn nor call functions recursively, and which have no heap, nearly
 //! always have one size, and every field has its place in them ([`Layout`]). Native code executes steps in these words. The interpreter
 //! defines what a step is, and what the words of a state are; everything here is derived from it.
 //!
@@ -113,6 +113,9 @@ pub struct Layout {
     pub thread_constants: Vec<Box<[i64]>>,
     /// Where the number of the stop is in the area of a thread.
     pub stop: Field,
+    /// The global slot of each lock that is taken for reading, in order, and where in the area of a thread is how often it holds it so, in
+    /// one byte.
+    pub holds: Vec<(u32, Field)>,
     /// What the numbers of stops mean.
     pub stops: Vec<Stop>,
 }
@@ -120,6 +123,8 @@ pub struct Layout {
 impl Layout {
     /// The first word of a state that has not the fixed size.
     pub const GENERAL: u64 = crate::pack::GENERAL;
+    /// How often a thread can hold a lock for reading in a state of the fixed size.
+    pub const MOST_HOLDS: usize = crate::pack::MOST_HOLDS;
 
     /// The layout of a program's states; none if they have no fixed size.
     #[must_use]
@@ -158,6 +163,16 @@ impl Layout {
             false => u16::from(bits as u8),
             true => bits as u16,
         }
+    }
+
+    /// The global slots of the locks that a thread holds for reading, in the words of a state.
+    pub fn read_holds(&self, words: &[u64], thread: usize) -> impl Iterator<Item = u32> {
+        let area = self.areas[thread];
+        let held = self.holds.iter().filter(move |(_, field)| {
+            let byte = area + field.byte;
+            Self::code(Field { byte, ..*field }, words) != 0
+        });
+        held.map(|(slot, _)| *slot)
     }
 
     /// The number of the stop of a thread, in the words of a state.

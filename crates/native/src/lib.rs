@@ -7,7 +7,7 @@
 //!
 //! - that fail, since only the interpreter knows what to say about them;
 //! - that execute a block of code for the first time, since only the interpreter keeps track of what was executed;
-//! - of programs that spawn, allocate, take read locks or call functions recursively: their states have no fixed size;
+//! - of programs that spawn, allocate or call functions recursively: their states have no fixed size;
 //! - that meet a value which has no code in its field.
 //!
 //! # Why it is safe
@@ -18,7 +18,8 @@
 //!    compiled); numbers of slots that are computed are compared with how many there are first, and the code gives up if they are
 //!    not below.
 //! 2. **Fields of the area of its thread**: those of the frames at the spots where steps begin and end, of the function that the thread starts with and of those that it calls. Whoever calls the
-//!    function checks that the state goes on for as long as the longest of them needs: that is the size of the area. `notify` also reads and writes the numbers of the stops of other threads, which
+//!    function checks that the state goes on for as long as the longest of them needs: that is the size of the area. Before these come the number of the stop and how often the thread holds locks for reading, at places that are in a
+//!    table (4). `notify` also reads and writes the numbers of the stops of other threads, which
 //!    no area is without.
 //! 3. **Constants** of the thread, of which the caller lends as many as all frames have together, and **registers** that are addressed by an index, in memory of the function's own: the index is compared with the number of
 //!    registers that are alive in the innermost frame.

@@ -218,6 +218,8 @@ pub(crate) fn is_compiled(bytecode: &Bytecode, node: Node) -> bool {
         | Op::Lock { .. }
         | Op::Unlock { .. }
         | Op::TryLock { .. }
+        | Op::ReadLock { .. }
+        | Op::TryReadLock { .. }
         | Op::WriteLock { .. }
         | Op::TryWriteLock { .. }
         | Op::UnlockRw { .. }
@@ -233,8 +235,6 @@ pub(crate) fn is_compiled(bytecode: &Bytecode, node: Node) -> bool {
         | Op::Guard { .. } => true,
         Op::Offset { .. }
         | Op::New { .. }
-        | Op::ReadLock { .. }
-        | Op::TryReadLock { .. }
         | Op::Spawn { .. }
         | Op::Join { .. }
         | Op::Free { .. }

@@ -1,10 +1,10 @@
-//! States of a fixed size: those of programs whose threads neither spawn nor take read
-//! locks nor call functions recursively, and which have no heap, while every value has a code. That is, nearly all states of most programs.
+//! States of a fixed size: those of programs whose threads neither spawn nor call functions recursively, and which have
+//! no heap, while every value has a code. That is, nearly all states of most programs.
 //!
 //! Every field has its place, which is computed once; there are no gaps between the fields of different threads, and the
 //! parts of a state are its words (or a few of them, if there are many). A thread has an *area* that is large enough for all
-//! of its [stops](super::stops): the number of the stop, then the registers of all of its frames there, from the outermost on, but for those that are
-//! [constant](super::constants) whenever that thread is there. The rest of the area is zero.
+//! of its [stops](super::stops): the number of the stop, how often it holds each reader-writer lock for reading (if the program does that), then the registers of all of its frames there, from the
+//! outermost on, but for those that are [constant](super::constants) whenever that thread is there. The rest of the area is zero.
 //!
 //! A stop tells the [spot](super::spots) of the thread, so how many frames there are, and which words they have. As in the general form, a word of a frame is part of the state if it is below the
 //! height of the frame: at its instruction for the innermost one, during its call for the others.
@@ -38,6 +38,11 @@ pub(crate) const GENERAL: u64 = u64::MAX;
 
 /// The parts of a state are as small as possible, but no more than that.
 const MOST_PARTS: usize = 60;
+
+/// Programs with more reader-writer locks than this have no states of a fixed size, if they take read locks.
+const MOST_READ_LOCKS: usize = 8;
+/// A thread that holds a lock for reading more often than this does not fit.
+pub(crate) const MOST_HOLDS: usize = 3;
 
 const WORD: u32 = 8;
 
@@ -91,6 +96,8 @@ struct Frame {
     constants: Box<[Reg]>,
     /// Where the values of the constants begin, among the constants of each thread.
     first: usize,
+    /// How many bytes of the area it needs.
+    end: u32,
 }
 
 /// What is in a part.
@@ -110,6 +117,8 @@ pub(crate) struct Fixed {
     areas: Vec<Area>,
     /// The number of a stop.
     stop: Field,
+    /// The global slot of each lock that is taken for reading, in order, and how often the thread holds it so.
+    holds: Vec<(u32, Field)>,
     spots: Spots,
     stops: Stops,
     /// By spot.
@@ -162,7 +171,14 @@ impl Fixed {
     /// Nothing for a program whose states have no fixed size.
     pub(super) fn new(program: &Program, packing: &Packing) -> Option<Self> {
         let features = &program.features;
-        if features.spawn || features.heap || features.read_locks || program.hir.starts.is_empty() {
+        if features.spawn || features.heap || program.hir.starts.is_empty() {
+            return None;
+        }
+        let locks: &[u32] = match features.read_locks {
+            true => program.locks.shared_in_globals(),
+            false => &[],
+        };
+        if locks.len() > MOST_READ_LOCKS {
             return None;
         }
         let spots = Spots::of(program)?;
@@ -175,7 +191,15 @@ impl Fixed {
             byte: 0,
             width: stops.width(),
         };
-        let (frames, constants) = frames_of(program, packing, &spots, &known, stop.width);
+        let holds = locks.iter().zip(stop.width as u32..);
+        let holds: Vec<(u32, Field)> = holds
+            .map(|(slot, byte)| {
+                let width = Width::One;
+                (*slot, Field { byte, width })
+            })
+            .collect();
+        let head = stop.width as u32 + holds.len() as u32;
+        let (frames, constants) = frames_of(program, packing, &spots, &known, head);
         let mut words = Words::default();
         let areas: Vec<Area> = (0..program.hir.starts.len())
             .map(|thread| {
@@ -184,8 +208,8 @@ impl Fixed {
                 let stops = all.filter(|(_, spot)| {
                     spot.tree == tree && program.code[spot.pc as usize].is_visible()
                 });
-                let bytes = stops.map(|(spot, _)| frames[spot].bytes(stop.width));
-                words.place_area(bytes.max().unwrap_or(stop.width as u32))
+                let bytes = stops.map(|(spot, _)| frames[spot].end);
+                words.place_area(bytes.max().unwrap_or(head).max(head))
             })
             .collect();
         let slots = place_slots(program, packing, &areas, &mut words);
@@ -195,14 +219,14 @@ impl Fixed {
             .map(|part| (part * words_per_part).min(size) as u32)
             .collect();
         let mut unpacked = program.initial.len();
-        let room = header::LENGTH + spots.registers();
+        let room = room(&spots, holds.len());
         let threads = (0..areas.len()).map(|position| {
             let start = unpacked as u32;
-            unpacked += room;
+            unpacked += room as usize;
             Block {
                 start,
                 length: 0,
-                room: room as u32,
+                room,
                 name: Name::canonical(position),
             }
         });
@@ -214,6 +238,7 @@ impl Fixed {
             slots,
             areas,
             stop,
+            holds,
             spots,
             stops,
             frames,
@@ -246,7 +271,7 @@ impl Fixed {
 
     /// How many words a thread has in an unpacked state, at most.
     pub(super) fn room(&self) -> u32 {
-        (header::LENGTH + self.spots.registers()) as u32
+        room(&self.spots, self.holds.len())
     }
 
     /// Where threads can be.
@@ -301,6 +326,9 @@ impl Fixed {
                 .collect(),
             thread_constants: self.constants.clone(),
             stop: self.stop.for_native_code(),
+            holds: (self.holds.iter())
+                .map(|(slot, field)| (*slot, field.for_native_code()))
+                .collect(),
             stops: self.stops.for_native_code(&self.spots),
         }
     }
@@ -392,6 +420,9 @@ impl Fixed {
             return false;
         };
         self.stop.put(start, words, number.into());
+        if !self.write_holds(state.read_holds(thread), start, words) {
+            return false;
+        }
         let Stop::At(spot, _) = stop else {
             return true;
         };
@@ -402,12 +433,28 @@ impl Fixed {
             "constants have their values"
         );
         // A thread that has failed at the start may be where its area is not meant for.
-        frame.bytes(self.stop.width) <= bytes
+        frame.end <= bytes
             && frame.fields.iter().all(|(register, field)| {
                 let code = code::code(registers[*register as usize], field.width);
                 field.put(start, words, code);
                 code != field.width.escape()
             })
+    }
+
+    /// Writes how often a thread holds each lock for reading, if that is not too often.
+    #[inline]
+    fn write_holds(&self, holds: &[i64], start: u32, words: &mut [u64]) -> bool {
+        let mut left = holds.len();
+        for (slot, field) in &self.holds {
+            let lock = word::global(*slot as usize);
+            let count = holds.iter().filter(|hold| **hold == lock).count();
+            field.put(start, words, count as u64);
+            left -= count;
+            if count > MOST_HOLDS {
+                return false;
+            }
+        }
+        left == 0
     }
 
     /// Restores a state of the fixed size from its words.
@@ -428,8 +475,24 @@ impl Fixed {
             let block = &mut state.threads[position];
             let mut length = header::LENGTH;
             let thread = &mut state.words[block.start as usize..][..block.room as usize];
-            let (head, registers) = thread.split_at_mut(header::LENGTH);
-            head.copy_from_slice(&[pc.into(), phase as i64, word::NULL, 0, position as i64, 0]);
+            // Holds are sorted, as the slots of the locks are.
+            for (slot, field) in &self.holds {
+                for _ in 0..field.take(area.start, words) {
+                    thread[length] = word::global(*slot as usize);
+                    length += 1;
+                }
+            }
+            let holds = (length - header::LENGTH) as i64;
+            let (head, registers) = thread.split_at_mut(length);
+            let header = [
+                pc.into(),
+                phase as i64,
+                word::NULL,
+                0,
+                position as i64,
+                holds,
+            ];
+            head[..header::LENGTH].copy_from_slice(&header);
             if let Some(spot) = spot {
                 let frame = &self.frames[spot as usize];
                 let values = &self.constants[position][frame.first..];
@@ -445,6 +508,11 @@ impl Fixed {
             block.length = length as u32;
         }
     }
+}
+
+/// How many words a thread has in an unpacked state, at most.
+fn room(spots: &Spots, locks: usize) -> u32 {
+    (header::LENGTH + MOST_HOLDS * locks + spots.registers()) as u32
 }
 
 /// What is known of the registers of each thread at each spot that it reaches.
@@ -475,7 +543,7 @@ fn frames_of(
     packing: &Packing,
     spots: &Spots,
     known: &Knowledge,
-    stop: Width,
+    head: u32,
 ) -> (Vec<Frame>, Vec<Box<[i64]>>) {
     let mut constants = vec![Vec::new(); known.0.len()];
     let mut frames = Vec::new();
@@ -509,15 +577,15 @@ fn frames_of(
             };
             stored.push((register as Reg, width));
         }
-        frames.push(Frame::new(&stored, fixed, first, stop));
+        frames.push(Frame::new(&stored, fixed, first, head));
     }
     (frames, constants.into_iter().map(Into::into).collect())
 }
 
 impl Frame {
-    fn new(stored: &[(Reg, Width)], constants: Vec<Reg>, first: usize, stop: Width) -> Self {
-        // Behind the number of the stop.
-        let mut end = stop as u32;
+    fn new(stored: &[(Reg, Width)], constants: Vec<Reg>, first: usize, head: u32) -> Self {
+        // Behind the number of the stop and what is held.
+        let mut end = head;
         let fields = stored.iter().map(|(register, width)| {
             let bytes = *width as u32;
             if end / WORD != (end + bytes - 1) / WORD {
@@ -534,12 +602,8 @@ impl Frame {
             fields: fields.collect(),
             constants: constants.into(),
             first,
+            end,
         }
-    }
-
-    fn bytes(&self, stop: Width) -> u32 {
-        let last = self.fields.last();
-        last.map_or(stop as u32, |(_, field)| field.byte + field.width as u32)
     }
 }
 

@@ -42,7 +42,7 @@ use raddle_explore::{Changed, Packed};
 
 use self::code::Width;
 use self::fields::{Count, Escaped, Fields, InPlace, Reader, Sink, Writer};
-pub(crate) use self::fixed::GENERAL;
+pub(crate) use self::fixed::{GENERAL, MOST_HOLDS};
 pub(crate) use self::layout::Packing;
 use self::layout::Register;
 use crate::op::Pc;
