@@ -1,7 +1,7 @@
 //! All exact stores, both machines and any number of workers give the same: states, transitions, levels, verdicts, and lengths of
 //! counterexamples.
 //!
-//! On random programs: `RADDLE_TEST_PROGRAMS` and `RADDLE_TEST_SEED` say how many, and which.
+//! On random programs: `RADDLE_TEST_PROGRAMS` and `RADDLE_TEST_SEED` say how many, and which; `RADDLE_TEST_PROFILE`, what they are like.
 
 use std::sync::Arc;
 

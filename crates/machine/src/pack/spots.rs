@@ -25,12 +25,13 @@ use crate::native::{Link, Spot};
 use crate::op::{Op, Pc, Reg};
 use crate::program::Program;
 
-/// Programs with more spots than this have none.
-const MOST_SPOTS: usize = 1 << 14;
+/// Programs that have more spots than instructions, by more than this, have none.
+const MOST_COPIED: usize = 1 << 13;
 /// Frames have at most that many words together.
 const MOST_REGISTERS: usize = 256;
-/// The words of the frames at all spots and of all threads.
+/// The words of the frames at all spots, and those of all threads.
 const MOST_WORDS: usize = 1 << 22;
+const MOST_WORDS_OF_THREADS: usize = 1 << 24;
 /// Chains of calls are shorter than this, and than what the interpreter allows.
 const MOST_CALLS: usize = 64;
 
@@ -71,8 +72,9 @@ impl Spots {
             spots.starts.push(first);
         }
         let words = (0..spots.all.len() as u32).map(|spot| spots.height(program, spot));
-        let words = words.sum::<usize>() * spots.starts.len();
-        (words <= MOST_WORDS).then_some(spots)
+        let words = words.sum::<usize>();
+        let fits = words <= MOST_WORDS && words * spots.starts.len() <= MOST_WORDS_OF_THREADS;
+        fits.then_some(spots)
     }
 
     /// Adds the spots of a function and of those that it calls; gives the first.
@@ -86,7 +88,8 @@ impl Spots {
         let code = program.functions[function].entry..program.functions[function].end;
         let first = self.all.len() as u32;
         let registers = frame.base + frame_size(program, code.clone()) as usize;
-        let fits = first as usize + code.len() <= MOST_SPOTS && registers <= MOST_REGISTERS;
+        let most = program.code.len() + MOST_COPIED;
+        let fits = first as usize + code.len() <= most && registers <= MOST_REGISTERS;
         if chain.contains(&function) || chain.len() >= MOST_CALLS || !fits {
             return None;
         }
