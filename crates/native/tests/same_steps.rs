@@ -288,6 +288,60 @@ fn mutated(text: &str, random: &mut Random) -> String {
     words.concat()
 }
 
+/// What random programs hardly ever do.
+#[test]
+fn on_chosen_programs() {
+    let mut compared = Compared::default();
+    for (number, text) in CHOSEN.iter().enumerate() {
+        let (program, problems) = raddle_machine::load(Source::new("chosen.rad", *text));
+        let program = program.unwrap_or_else(|| panic!("{text}: {problems:?}"));
+        let name = format!("chosen program {number}");
+        compare(&name, &Arc::new(program), &mut compared);
+    }
+    println!("chosen programs: {compared:?}");
+    // The last one is recursive.
+    assert_eq!(compared.compiled + 1, CHOSEN.len() as u64);
+}
+
+const CHOSEN: [&str; 8] = [
+    // A step ends after many loop iterations and calls, in the middle of local code, also in a called function.
+    "int x; int more(int k) { return k + 1; }
+     int three(int k) { return more(more(more(k))); }
+     void t() { x = 1; int r = 0; for (int i = 0; i < 150; i++) { r = three(r); r = three(r) % 5; } x = r; }
+     run t()[2];",
+    "int x; int more(int k) { return (k + 1) % 7; }
+     void t() { atomic { for (int i = 0; i < 700; i++) { x = more(more(x)); } } x = 0; }
+     run t()[2];",
+    // Failures in a function that is called in several places, and before the first step.
+    "int x; void fails(int k) { x = k; assert(x != k, \"no\"); }
+     void t() { if (*) fails(1); else fails(1); }
+     run t()[2];",
+    "int x; int divided(int k) { return 1 / k; } void t(int k) { x = divided(k) + divided(k - 1); }
+     run t(1) || t(2) || t(0);",
+    // Arrays in several frames, and references as arguments.
+    "int x, y; mutex m, n;
+     int sum(int k) { int a[3]; a[k] = k; a[(k + 1) % 3] = 5; x = a[k]; return a[0] + a[1] + a[2]; }
+     void under(mutex* l, int* p) { lock(*l); *p = *p + 1; unlock(*l); }
+     void t(int k) { int b[2]; b[k] = sum(k); b[1 - k] = sum(b[k] % 3); y = b[0]; under(&m, &x); under(&n, &y); }
+     run t(0) || t(1);",
+    // Waiting in a function that is called in several places, for one of several things.
+    "mutex m; cond c, d; int x;
+     void until(cond* what, int wanted) { while (x != wanted) wait(*what, m); }
+     void t() { lock(m); until(&c, 1); x = 2; notify_all(d); until(&d, 3); unlock(m); }
+     void u() { lock(m); x = 1; notify(c); until(&d, 2); x = 3; notify_all(d); unlock(m); }
+     run t() || u();",
+    // Locks that are held for reading often, or to the end, or that are found out when the program runs.
+    "rwlock l, k[2]; int x;
+     void read(rwlock* w) { read_lock(*w); x = x; }
+     void t(int i) { for (int j = 0; j < 5; j++) read(&l); for (int j = 0; j < 4; j++) unlock(l); if (*) unlock(l); read(&k[i]); }
+     void u(int i) { if (try_write_lock(l)) { x = 1; unlock(l); } if (try_read_lock(k[x & 1])) unlock(k[x & 1]); write_lock(k[i]); x = 0; }
+     run t(0) || u(1);",
+    // Recursion.
+    "int x; int depth(int k) { if (k == 0) return 0; x = k; return depth(k - 1) + 1; }
+     void t() { int r = depth(3); x = r; }
+     run t()[2];",
+];
+
 #[test]
 fn on_random_programs() {
     compare_campaign(&Campaign::as_asked(1, 400));
