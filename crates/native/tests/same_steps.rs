@@ -318,11 +318,12 @@ const CHOSEN: [&str; 8] = [
      run t()[2];",
     "int x; int divided(int k) { return 1 / k; } void t(int k) { x = divided(k) + divided(k - 1); }
      run t(1) || t(2) || t(0);",
-    // Arrays in several frames, and references as arguments.
+    // Arrays in several frames, references as arguments, several arguments.
     "int x, y; mutex m, n;
      int sum(int k) { int a[3]; a[k] = k; a[(k + 1) % 3] = 5; x = a[k]; return a[0] + a[1] + a[2]; }
      void under(mutex* l, int* p) { lock(*l); *p = *p + 1; unlock(*l); }
-     void t(int k) { int b[2]; b[k] = sum(k); b[1 - k] = sum(b[k] % 3); y = b[0]; under(&m, &x); under(&n, &y); }
+     int less(int a, int b, int c) { x = b; return a - b - 2 * c; }
+     void t(int k) { int b[2]; b[k] = sum(k); b[1 - k] = sum(b[k] % 3); y = b[0]; under(&m, &x); under(&n, &y); y = less(x, b[1], y); }
      run t(0) || t(1);",
     // Waiting in a function that is called in several places, for one of several things.
     "mutex m; cond c, d; int x;

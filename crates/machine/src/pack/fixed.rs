@@ -23,12 +23,11 @@ use raddle_explore::{Changed, Packed, Parts};
 use raddle_lang::hir::Type;
 
 use super::code::{self, Width};
-use super::constants::{Known, constants_of_thread};
+use super::frames::{Field, Frame, Knowledge, WORD, frames_of};
 use super::layout::Packing;
 use super::spots::Spots;
 use super::stops::{Stop, Stops};
 use crate::native;
-use crate::op::Reg;
 use crate::program::Program;
 use crate::state::{Block, Phase, State, header};
 use crate::word::{self, Name};
@@ -44,36 +43,6 @@ const MOST_READ_LOCKS: usize = 8;
 /// A thread that holds a lock for reading more often than this does not fit.
 pub(crate) const MOST_HOLDS: usize = 3;
 
-const WORD: u32 = 8;
-
-/// Where a value is. It does not cross the end of a word.
-#[derive(Clone, Copy, Debug)]
-struct Field {
-    byte: u32,
-    width: Width,
-}
-
-impl Field {
-    fn for_native_code(self) -> native::Field {
-        native::Field {
-            byte: self.byte,
-            wide: self.width == Width::Two,
-        }
-    }
-
-    #[inline]
-    fn put(self, start: u32, words: &mut [u64], code: u64) {
-        let byte = start + self.byte;
-        words[(byte / WORD) as usize] |= code << (byte % WORD * 8);
-    }
-
-    #[inline]
-    fn take(self, start: u32, words: &[u64]) -> u64 {
-        let byte = start + self.byte;
-        words[(byte / WORD) as usize] >> (byte % WORD * 8) & self.width.escape()
-    }
-}
-
 /// The bytes of a thread.
 #[derive(Clone, Copy, Debug)]
 struct Area {
@@ -86,18 +55,6 @@ impl Area {
         let end = self.start + self.bytes;
         (self.start / WORD) as usize..end.div_ceil(WORD) as usize
     }
-}
-
-/// The frames at a spot, as one: where the registers are in the area of the thread. Those that are constant whenever a certain thread is
-/// there are nowhere.
-#[derive(Clone, Debug, Default)]
-struct Frame {
-    fields: Box<[(Reg, Field)]>,
-    constants: Box<[Reg]>,
-    /// Where the values of the constants begin, among the constants of each thread.
-    first: usize,
-    /// How many bytes of the area it needs.
-    end: u32,
 }
 
 /// What is in a part.
@@ -513,98 +470,6 @@ impl Fixed {
 /// How many words a thread has in an unpacked state, at most.
 fn room(spots: &Spots, locks: usize) -> u32 {
     (header::LENGTH + MOST_HOLDS * locks + spots.registers()) as u32
-}
-
-/// What is known of the registers of each thread at each spot that it reaches.
-struct Knowledge(Vec<Vec<Option<Vec<Known>>>>);
-
-impl Knowledge {
-    fn of(program: &Program, spots: &Spots) -> Self {
-        let threads = 0..program.hir.starts.len();
-        let of_thread = |thread| constants_of_thread(program, spots, thread);
-        Self(threads.map(of_thread).collect())
-    }
-
-    /// Whether a thread reaches a spot.
-    fn is_reached(&self, spot: usize) -> bool {
-        self.0.iter().any(|known| known[spot].is_some())
-    }
-
-    /// What is known of a register, by each thread that comes there.
-    fn at(&self, spot: usize, register: usize) -> impl Iterator<Item = Option<Known>> + Clone {
-        let threads = self.0.iter();
-        threads.map(move |known| known[spot].as_ref().map(|registers| registers[register]))
-    }
-}
-
-/// The frames at all spots, and the constants of each thread.
-fn frames_of(
-    program: &Program,
-    packing: &Packing,
-    spots: &Spots,
-    known: &Knowledge,
-    head: u32,
-) -> (Vec<Frame>, Vec<Box<[i64]>>) {
-    let mut constants = vec![Vec::new(); known.0.len()];
-    let mut frames = Vec::new();
-    for spot in 0..spots.len() {
-        let first = constants[0].len();
-        let mut fixed = Vec::new();
-        let mut stored = Vec::new();
-        let height = match known.is_reached(spot) {
-            true => spots.height(program, spot as u32),
-            // It has no number.
-            false => 0,
-        };
-        for register in 0..height {
-            let here = known.at(spot, register);
-            let value = |known: Option<Known>| match known {
-                Some(Known::Constant(value)) => Some(value),
-                _ => None,
-            };
-            // Each thread that comes here has its own value, but always the same.
-            if (here.clone().flatten()).all(|known| value(Some(known)).is_some()) {
-                fixed.push(register as Reg);
-                let some = here.clone().find_map(value).unwrap_or(0);
-                for (constants, known) in constants.iter_mut().zip(here) {
-                    constants.push(value(known).unwrap_or(some));
-                }
-                continue;
-            }
-            let width = match here.flatten().fold(Known::Unreached, Known::join) {
-                Known::Constant(_) | Known::Integer => packing.integer,
-                Known::Anything | Known::Unreached => packing.anything,
-            };
-            stored.push((register as Reg, width));
-        }
-        frames.push(Frame::new(&stored, fixed, first, head));
-    }
-    (frames, constants.into_iter().map(Into::into).collect())
-}
-
-impl Frame {
-    fn new(stored: &[(Reg, Width)], constants: Vec<Reg>, first: usize, head: u32) -> Self {
-        // Behind the number of the stop and what is held.
-        let mut end = head;
-        let fields = stored.iter().map(|(register, width)| {
-            let bytes = *width as u32;
-            if end / WORD != (end + bytes - 1) / WORD {
-                end = end.next_multiple_of(WORD);
-            }
-            let field = Field {
-                byte: end,
-                width: *width,
-            };
-            end += bytes;
-            (*register, field)
-        });
-        Self {
-            fields: fields.collect(),
-            constants: constants.into(),
-            first,
-            end,
-        }
-    }
 }
 
 /// Places for all global slots. What belongs to a thread (one element of an array that has as many as there are threads) goes

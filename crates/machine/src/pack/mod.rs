@@ -34,6 +34,7 @@ pub(crate) mod code;
 pub(crate) mod constants;
 mod fields;
 mod fixed;
+mod frames;
 mod layout;
 mod spots;
 mod stops;
