@@ -303,7 +303,7 @@ fn on_chosen_programs() {
     assert_eq!(compared.compiled + 1, CHOSEN.len() as u64);
 }
 
-const CHOSEN: [&str; 8] = [
+const CHOSEN: [&str; 9] = [
     // A step ends after many loop iterations and calls, in the middle of local code, also in a called function.
     "int x; int more(int k) { return k + 1; }
      int three(int k) { return more(more(more(k))); }
@@ -337,6 +337,10 @@ const CHOSEN: [&str; 8] = [
      void t(int i) { for (int j = 0; j < 5; j++) read(&l); for (int j = 0; j < 4; j++) unlock(l); if (*) unlock(l); read(&k[i]); }
      void u(int i) { if (try_write_lock(l)) { x = 1; unlock(l); } if (try_read_lock(k[x & 1])) unlock(k[x & 1]); write_lock(k[i]); x = 0; }
      run t(0) || u(1);",
+    // Numbers that are too large for a field, in any frame.
+    "int x; int same(int k) { x = k % 3; int r = x; return k + r; }
+     void t(int k) { int r = (x + k) * 1000000; r = same(k) + same(r) + r; x = r / 1000000; r = same(1); x = r; }
+     run t(1) || t(2);",
     // Recursion.
     "int x; int depth(int k) { if (k == 0) return 0; x = k; return depth(k - 1) + 1; }
      void t() { int r = depth(3); x = r; }

@@ -211,3 +211,64 @@ struct Frame {
     base: usize,
     returns: Link,
 }
+
+#[cfg(test)]
+mod tests {
+    use raddle_lang::Source;
+
+    use super::*;
+
+    fn program(text: &str) -> Program {
+        let (program, problems) = crate::load(Source::new("test.rad", text));
+        program.unwrap_or_else(|| panic!("{text}: {problems:?}"))
+    }
+
+    /// Functions of which each calls the next one so many times.
+    fn chain(functions: usize, calls: usize) -> Program {
+        let mut text = String::from("int x; void f0() { x = 1; }");
+        for number in 1..functions {
+            let call = format!("f{}(); ", number - 1).repeat(calls);
+            text += &format!("void f{number}() {{ {call} }}");
+        }
+        program(&format!("{text} run f{}();", functions - 1))
+    }
+
+    #[test]
+    fn every_call_has_a_copy_of_its_function() {
+        let program = program(
+            "int x; int f(int k) { x = k; return k; }
+             int g(int k) { int r = f(k); return r + f(r); }
+             void t(int k) { x = g(k) + f(k); }
+             void u() { f(1); }
+             run t(1) || u() || t(2);",
+        );
+        let spots = Spots::of(&program).expect("there is no recursion");
+        assert_eq!(spots.start(0), spots.start(2));
+        let copies = |function: usize| {
+            let entry = program.functions[function].entry;
+            spots.all().iter().filter(|spot| spot.pc == entry).count()
+        };
+        let all: Vec<usize> = (0..4).map(copies).collect();
+        // `f`: twice in the `g` of `t`, once in `t`, once in `u`.
+        assert_eq!(all, [4, 1, 1, 1]);
+        for spot in spots.all() {
+            if let Link::Calls(entry) = spot.link {
+                let Op::Call { height, .. } = program.code[spot.pc as usize] else {
+                    panic!("{spot:?} is a call");
+                };
+                assert_eq!(spots.at(entry).base, spot.base + height + 1);
+                assert_eq!(spots.at(entry).tree, spot.tree);
+            }
+        }
+    }
+
+    #[test]
+    fn there_are_none_with_recursion_or_too_many() {
+        let recursive = "int x; void f(int k) { if (k > 0) { x = k; f(k - 1); } } run f(2);";
+        assert!(Spots::of(&program(recursive)).is_none());
+        assert!(Spots::of(&chain(MOST_CALLS, 1)).is_some());
+        assert!(Spots::of(&chain(MOST_CALLS + 1, 1)).is_none());
+        assert!(Spots::of(&chain(8, 2)).is_some());
+        assert!(Spots::of(&chain(20, 2)).is_none());
+    }
+}
