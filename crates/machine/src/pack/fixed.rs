@@ -166,7 +166,7 @@ impl Fixed {
                     spot.tree == tree && program.code[spot.pc as usize].is_visible()
                 });
                 let bytes = stops.map(|(spot, _)| frames[spot].end);
-                words.place_area(bytes.max().unwrap_or(head).max(head))
+                words.place_area(bytes.max().unwrap_or(head))
             })
             .collect();
         let slots = place_slots(program, packing, &areas, &mut words);
