@@ -7,8 +7,8 @@
 //!
 //! - that fail, since only the interpreter knows what to say about them;
 //! - that execute a block of code for the first time, since only the interpreter keeps track of what was executed;
-//! - of programs that spawn, allocate or call functions recursively: their states have no fixed size;
-//! - that meet a value which has no code in its field.
+//! - of programs that spawn, allocate or call functions recursively, or in very many ways: their states have no fixed size;
+//! - that meet a value which has no code in its field, or take a lock for reading very often without giving it up.
 //!
 //! # Why it is safe
 //!
