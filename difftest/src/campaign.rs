@@ -9,7 +9,7 @@ use raddle_explore::Property;
 
 use crate::compare::{Aspect, Contender, Disagreement, Examined, examine};
 use crate::compile;
-use crate::generate::{PROFILES, Profile, generate};
+use crate::generate::{PROFILES, Profile, by_name, generate};
 use crate::shrink::shrink;
 use crate::syntax::Program;
 
@@ -90,19 +90,22 @@ impl Campaign {
         }
     }
 
-    /// The same, unless the environment asks for another seed (`RADDLE_TEST_SEED`) or more programs (`RADDLE_TEST_PROGRAMS`).
+    /// The same, unless the environment asks for another seed (`RADDLE_TEST_SEED`), more programs (`RADDLE_TEST_PROGRAMS`) or
+    /// those of one profile (`RADDLE_TEST_PROFILE`).
     ///
     /// # Panics
     ///
-    /// If what it asks for is no number.
+    /// If what it asks for is no number, or no profile.
     #[must_use]
     pub fn as_asked(seed: u64, count: u64) -> Self {
-        let asked = |variable: &str| {
-            let value = std::env::var(variable).ok()?;
-            Some(value.parse().expect("a number"))
-        };
-        let seed = asked("RADDLE_TEST_SEED").unwrap_or(seed);
-        Self::new(seed, asked("RADDLE_TEST_PROGRAMS").unwrap_or(count))
+        let asked = |variable: &str| std::env::var(variable).ok();
+        let number = |variable: &str| Some(asked(variable)?.parse().expect("a number"));
+        let seed = number("RADDLE_TEST_SEED").unwrap_or(seed);
+        let mut campaign = Self::new(seed, number("RADDLE_TEST_PROGRAMS").unwrap_or(count));
+        if let Some(name) = asked("RADDLE_TEST_PROFILE") {
+            campaign.profiles = vec![by_name(&name).expect("a profile")];
+        }
+        campaign
     }
 
     /// The program of that number, and its profile.

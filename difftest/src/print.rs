@@ -8,14 +8,15 @@ use crate::syntax::{Discipline, Expr, Function, Global, Program, Stmt};
 
 /// The local variables that a function may use; those that it does use are declared, and
 /// set, at its beginning.
-pub(crate) const LOCALS: [(&str, &str, &str); 7] = [
-    ("int", "r", "0"),
-    ("int", "s", "0"),
-    ("bool", "b", "false"),
-    ("Node*", "n", "null"),
-    ("int*", "q", "null"),
-    ("thread", "t", "null"),
-    ("thread", "u", "null"),
+pub(crate) const LOCALS: [(&str, &str); 8] = [
+    ("r", "int r = 0"),
+    ("s", "int s = 0"),
+    ("b", "bool b = false"),
+    ("n", "Node* n = null"),
+    ("q", "int* q = null"),
+    ("t", "thread t = null"),
+    ("u", "thread u = null"),
+    ("a", "int a[2]"),
 ];
 
 /// The structs that a program may use.
@@ -161,9 +162,9 @@ fn write_function(text: &mut String, function: &Function) -> fmt::Result {
         function.name,
         parameter.unwrap_or_default()
     )?;
-    for (ty, name, initial) in LOCALS {
+    for (name, declaration) in LOCALS {
         if used.contains(name) {
-            writeln!(text, "    {ty} {name} = {initial};")?;
+            writeln!(text, "    {declaration};")?;
         }
     }
     write_block(text, &function.body, 1)?;

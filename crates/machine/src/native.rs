@@ -1,18 +1,22 @@
 //! What a compiler of steps to native code needs to know of a program: its instructions, and where everything is in the words
 //! of a packed state.
 //!
-//! States of programs whose threads neither call nor spawn nor take read locks, and which have no heap, nearly
+//! States of programs whose threads neither spawn nor call functions recursively, and which have no heap, nearly
 //! always have one size, and every field has its place in them ([`Layout`]). Native code executes steps in these words. The interpreter
 //! defines what a step is, and what the words of a state are; everything here is derived from it.
+//!
+//! Where functions call functions, the code of a function is repeated for each chain of calls that leads to it: a [`Spot`] is an instruction
+//! in such a copy. The registers of all frames of a thread are numbered through, from the outermost frame on; those of the innermost frame
+//! begin at the base of the spot. So calls and returns are jumps to other spots that copy a few registers.
 
 use raddle_explore::{Changed, Guard, Packed};
 
 use crate::machine::Machine;
 use crate::op::{Op, Pc, Reg};
 use crate::pack::code::{self, Width};
-use crate::pack::constants::{Known, constants, frame_size, written};
+use crate::pack::constants::written;
 use crate::program::{Granularity, Program};
-use crate::state::{Phase, State};
+use crate::state::State;
 use crate::word::{self, Name};
 
 /// Where a value is: in the bytes of a state for globals, in those of the part of a thread for registers.
@@ -24,15 +28,51 @@ pub struct Field {
     pub wide: bool,
 }
 
-/// Where a thread can be.
+/// An instruction in the copy of its function that a chain of calls leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spot {
+    pub pc: Pc,
+    /// Where the registers of the innermost frame begin among those of all frames of a thread.
+    pub base: Reg,
+    /// The first spot of the function that the thread starts with.
+    pub tree: u32,
+    pub link: Link,
+}
+
+/// How an instruction leads to another frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Link {
+    /// Not at all.
+    None,
+    /// A call: to this spot.
+    Calls(u32),
+    /// A return from a call.
+    Returns {
+        /// The register for the result, among those of all frames.
+        to: Reg,
+        /// Behind the call.
+        spot: u32,
+    },
+}
+
+/// Where a thread is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct At {
+    /// The number of the spot.
+    pub spot: u32,
+    /// Its instruction.
+    pub pc: Pc,
+}
+
+/// Where a thread can be, and what it is doing there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
     /// Before an instruction.
-    Running(Pc),
+    Running(At),
     /// Among the waiters of an object, before its `Resume`.
-    Waiting(Pc),
+    Waiting(At),
     /// Taken out of them.
-    Notified(Pc),
+    Notified(At),
     /// It never moves again: whether it has failed.
     Stopped(Pc, bool),
 }
@@ -42,27 +82,8 @@ impl Stop {
     #[must_use]
     pub fn pc(self) -> Pc {
         match self {
-            Self::Running(pc) | Self::Waiting(pc) | Self::Notified(pc) | Self::Stopped(pc, _) => pc,
-        }
-    }
-
-    pub(crate) fn of((pc, phase): (Pc, Phase)) -> Self {
-        match phase {
-            Phase::Running => Self::Running(pc),
-            Phase::Waiting => Self::Waiting(pc),
-            Phase::Notified => Self::Notified(pc),
-            Phase::Ended => Self::Stopped(pc, false),
-            Phase::Failed | Phase::FailedAtStart => Self::Stopped(pc, true),
-        }
-    }
-
-    fn parts(self) -> (Pc, Phase) {
-        match self {
-            Self::Running(pc) => (pc, Phase::Running),
-            Self::Waiting(pc) => (pc, Phase::Waiting),
-            Self::Notified(pc) => (pc, Phase::Notified),
-            Self::Stopped(pc, false) => (pc, Phase::Ended),
-            Self::Stopped(pc, true) => (pc, Phase::Failed),
+            Self::Running(at) | Self::Waiting(at) | Self::Notified(at) => at.pc,
+            Self::Stopped(pc, _) => pc,
         }
     }
 }
@@ -78,18 +99,23 @@ pub struct Layout {
     pub ends: Vec<u32>,
     /// The first byte of the area of each thread.
     pub areas: Vec<u32>,
+    /// How many bytes each of these has.
+    pub area_bytes: Vec<u32>,
     /// The parts of each thread, as bits of [`Changed`].
     pub area_bits: Vec<u64>,
     /// Where each global slot is.
     pub slots: Vec<Field>,
-    /// Where the registers are in the area of a thread that is at an instruction; those that are constant there are nowhere.
+    /// By spot, where the registers of all frames are in the area of a thread that is there; those that are constant are nowhere.
     pub frames: Vec<Vec<(Reg, Field)>>,
-    /// Which registers are constant when a thread is at an instruction, and where their values begin among those of the thread.
+    /// By spot, which registers are constant when a thread is there, and where their values begin among those of the thread.
     pub constants: Vec<(usize, Vec<Reg>)>,
     /// All constants of each thread.
     pub thread_constants: Vec<Box<[i64]>>,
     /// Where the number of the stop is in the area of a thread.
     pub stop: Field,
+    /// The global slot of each lock that is taken for reading, in order, and where in the area of a thread is how often it holds it so, in
+    /// one byte.
+    pub holds: Vec<(u32, Field)>,
     /// What the numbers of stops mean.
     pub stops: Vec<Stop>,
 }
@@ -97,13 +123,15 @@ pub struct Layout {
 impl Layout {
     /// The first word of a state that has not the fixed size.
     pub const GENERAL: u64 = crate::pack::GENERAL;
+    /// How often a thread can hold a lock for reading in a state of the fixed size.
+    pub const MOST_HOLDS: usize = crate::pack::MOST_HOLDS;
 
     /// The layout of a program's states; none if they have no fixed size.
     #[must_use]
     pub fn of(program: &Program) -> Option<Self> {
         let packing = &program.packing;
         let fixed = packing.fixed.as_ref()?;
-        Some(fixed.for_native_code(packing.stops()))
+        Some(fixed.for_native_code())
     }
 
     /// How many words a state has.
@@ -137,6 +165,16 @@ impl Layout {
         }
     }
 
+    /// The global slots of the locks that a thread holds for reading, in the words of a state.
+    pub fn read_holds(&self, words: &[u64], thread: usize) -> impl Iterator<Item = u32> {
+        let area = self.areas[thread];
+        let held = self.holds.iter().filter(move |(_, field)| {
+            let byte = area + field.byte;
+            Self::code(Field { byte, ..*field }, words) != 0
+        });
+        held.map(|(slot, _)| *slot)
+    }
+
     /// The number of the stop of a thread, in the words of a state.
     #[must_use]
     #[inline]
@@ -155,15 +193,19 @@ impl Layout {
 pub struct Bytecode {
     pub layout: Layout,
     pub code: Vec<Op>,
-    /// The code of each function. What is not in a function, no thread executes.
-    pub functions: Vec<std::ops::Range<u32>>,
-    /// How many registers are alive before each instruction.
+    /// How many parameters each function has.
+    pub parameters: Vec<u16>,
+    /// All code that threads can execute.
+    pub spots: Vec<Spot>,
+    /// Where each thread starts.
+    pub starts: Vec<u32>,
+    /// How many registers of the innermost frame are alive before each instruction.
     pub heights: Vec<u16>,
-    /// How many registers the function of each instruction uses.
-    pub frame_sizes: Vec<u32>,
-    /// The registers that each instruction may write.
+    /// How many registers all frames of a thread use together.
+    pub registers: u32,
+    /// The registers of the innermost frame that each instruction may write, but for calls and returns.
     pub written: Vec<std::ops::Range<u16>>,
-    /// Registers that are constant before each instruction.
+    /// By spot, the registers of all frames that have the same value whenever any thread is there.
     pub constants: Vec<Vec<Option<i64>>>,
     pub atomic_slots: Vec<bool>,
     pub ranges: Vec<(i64, i64)>,
@@ -179,25 +221,23 @@ impl Bytecode {
     #[must_use]
     pub fn of(program: &Program) -> Option<Self> {
         let layout = Layout::of(program)?;
-        let known = constants(program, 256).into_iter();
-        let constant = |known: Known| match known {
-            Known::Constant(value) => Some(value),
-            _ => None,
-        };
+        let spots = program.packing.fixed.as_ref()?.spots();
         Some(Self {
+            constants: constants(&layout),
+            starts: (0..layout.threads())
+                .map(|thread| spots.start(thread))
+                .collect(),
             layout,
             code: program.code.clone(),
-            functions: (program.functions.iter())
-                .map(|function| function.entry..function.end)
+            parameters: (program.functions.iter())
+                .map(|function| function.parameters)
                 .collect(),
+            spots: spots.all().to_vec(),
             heights: program.heights.clone(),
-            frame_sizes: frame_sizes(program),
+            registers: spots.registers() as u32,
             written: (program.code.iter())
                 .map(|op| written(program, *op))
                 .map(|registers| registers.start as u16..registers.end as u16)
-                .collect(),
-            constants: known
-                .map(|registers| registers.into_iter().map(constant).collect())
                 .collect(),
             atomic_slots: program.atomic_slots.clone(),
             ranges: program.ranges.clone(),
@@ -207,22 +247,48 @@ impl Bytecode {
         })
     }
 
+    /// The instruction at a spot.
+    #[must_use]
+    pub fn op(&self, spot: u32) -> Op {
+        self.code[self.spots[spot as usize].pc as usize]
+    }
+
+    /// A spot with its instruction.
+    #[must_use]
+    pub fn at(&self, spot: u32) -> At {
+        let pc = self.spots[spot as usize].pc;
+        At { spot, pc }
+    }
+
+    /// How many bytes the areas of the threads have that can be at a spot.
+    #[must_use]
+    pub fn area_bytes(&self, spot: u32) -> u32 {
+        let tree = self.spots[spot as usize].tree;
+        let thread = self.starts.iter().position(|start| *start == tree);
+        thread.map_or(0, |thread| self.layout.area_bytes[thread])
+    }
+
     /// The number of a stop, if threads can be there in a state of the fixed size.
     #[must_use]
     pub fn number(&self, program: &Program, stop: Stop) -> Option<u16> {
-        let (pc, phase) = stop.parts();
-        let number = program.packing.number(pc, phase);
-        ((number as usize) < self.layout.stops.len()).then_some(number as u16)
+        let number = program.packing.fixed.as_ref()?.number(stop);
+        number.map(|number| number as u16)
     }
 }
 
-fn frame_sizes(program: &Program) -> Vec<u32> {
-    let mut sizes = vec![0; program.code.len()];
-    for function in &program.functions {
-        let code = function.entry..function.end;
-        sizes[code.start as usize..code.end as usize].fill(frame_size(program, code));
-    }
-    sizes
+/// The constants that are the same for all threads.
+fn constants(layout: &Layout) -> Vec<Vec<Option<i64>>> {
+    let of_spot = |(first, registers): &(usize, Vec<Reg>)| {
+        let mut constants = Vec::new();
+        for (index, register) in registers.iter().enumerate() {
+            constants.resize(*register as usize + 1, None);
+            let mut values = (layout.thread_constants.iter()).map(|own| own[first + index]);
+            let value = values.next();
+            constants[*register as usize] = value.filter(|value| values.all(|own| own == *value));
+        }
+        constants
+    };
+    layout.constants.iter().map(of_spot).collect()
 }
 
 /// The code of a word in one byte or two, if it has one.

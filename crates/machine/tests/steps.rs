@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use common::{explore_with, machine, machine_with, states};
 use raddle_explore::{
-    AccessKind, Cause, Choice, Location, Order, Position, Search, Status, Step, SyncOp, System,
-    reductions,
+    AccessKind, Cause, Choice, Location, Order, Packed, Position, Search, Status, Step, SyncOp,
+    System, reductions,
 };
 use raddle_machine::{Granularity, Machine, State, counterexample};
 
@@ -380,4 +380,30 @@ fn all_reductions_find_failures_before_the_first_step() {
                 .unwrap_or_else(|problem| panic!("{name}, {order:?}: {problem}"));
         }
     }
+}
+
+/// Of a thread that has failed nothing is left but where: not who called the function that it failed in.
+#[test]
+fn states_that_are_the_same_have_the_same_words() {
+    let text = "int x; void fails() { x = 1; assert(x != 1); }
+        void t() { if (*) fails(); else fails(); }
+        run t();";
+    let mut machine = machine(text);
+    let initial = machine.initial();
+    let mut after = |choice: Choice, steps: usize| {
+        let (mut state, mut step) = (initial.clone(), Step::default());
+        for number in 0..steps {
+            let choice = if number == 0 { choice } else { Choice::FIRST };
+            machine.step(&state, Position(0), choice, &mut step);
+            std::mem::swap(&mut state, &mut step.after);
+        }
+        let mut packed = Packed::default();
+        machine.encode(&state, &mut packed);
+        packed
+    };
+    let (one, other) = (Choice::FIRST, Choice(1));
+    for steps in [1, 2] {
+        assert_ne!(after(one, steps), after(other, steps), "in different calls");
+    }
+    assert_eq!(after(one, 3), after(other, 3));
 }

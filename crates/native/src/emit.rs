@@ -1,10 +1,12 @@
-//! A function for each step: control, registers and arithmetic. What a step does to shared memory is in [`shared`], where
-//! values are in the words of a state in [`fields`].
+//! A function for each step: control and registers. What a step does to shared memory is in [`shared`], where
+//! values are in the words of a state in [`fields`], arithmetic in [`arithmetic`].
 //!
-//! The function reads the registers of the thread from the state when it begins, and writes those that are alive where it ends, in
-//! the places that they have there. In between they are variables of the function, unless the code addresses some of them by an
+//! The function reads the registers of all frames of the thread from the state when it begins, and writes those that are alive where it ends, in
+//! the places that they have there. Instructions name registers of the innermost frame; here, those of all frames are numbered through, so that a call copies its arguments to
+//! other registers and goes on there. In between they are variables of the function, unless the code addresses some of them by an
 //! index: then they are in memory of its own.
 
+mod arithmetic;
 mod fields;
 mod messages;
 mod shared;
@@ -12,16 +14,16 @@ mod shared;
 use std::collections::{HashMap, HashSet};
 
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::types::{I8, I16, I32, I64};
+use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{
     AbiParam, Block, Function, InstBuilder, MemFlagsData, StackSlot, StackSlotData, StackSlotKind,
     Value,
 };
 use cranelift_codegen::isa::TargetFrontendConfig;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
-use raddle_lang::ast::{BinaryOp, IntType, UnaryOp};
-use raddle_machine::native::Stop;
-use raddle_machine::op::{Fit, Op, Reg};
+use raddle_lang::ast::UnaryOp;
+use raddle_machine::native::{Link, Spot, Stop};
+use raddle_machine::op::{Op, Reg};
 
 use crate::frame::NativeFrame;
 use crate::region::{Next, Node, Region, is_compiled, next};
@@ -53,7 +55,7 @@ pub(crate) fn function(
     builder.switch_to_block(entry);
     let parameters = builder.block_params(entry).to_vec();
     let [count, blocks, turns, changed] = [I64; 4].map(|ty| builder.declare_var(ty));
-    let size = compiling.bytecode.frame_sizes[region.start.pc as usize];
+    let size = compiling.bytecode.registers;
     let registers = match region.indexes_registers {
         true => {
             let data = StackSlotData::new(StackSlotKind::ExplicitSlot, (size * 8).max(8), 3);
@@ -104,9 +106,9 @@ pub(crate) fn function(
 /// How a function ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Exit {
-    /// The thread stops before this instruction.
+    /// The thread stops at this spot.
     Stop(u32),
-    /// It stops before this instruction, and waits.
+    /// It stops at this spot, and waits.
     Wait(u32),
     /// It has ended.
     End,
@@ -179,13 +181,13 @@ impl Emitter<'_> {
         self.builder.def_var(self.blocks, zero);
         self.builder.def_var(self.turns, turns);
         self.builder.def_var(self.changed, zero);
-        let pc = self.region.start.pc as usize;
+        let spot = self.region.start.spot as usize;
         let bytecode = self.compiling.bytecode;
-        let (first, registers) = &bytecode.layout.constants[pc];
+        let (first, registers) = &bytecode.layout.constants[spot];
         let offset = std::mem::offset_of!(NativeFrame, constants) as i32;
         let own = (self.builder.ins()).load(I64, trusted(), self.frame, offset);
         for (index, register) in registers.iter().enumerate() {
-            let everywhere = bytecode.constants[pc].get(*register as usize);
+            let everywhere = bytecode.constants[spot].get(*register as usize);
             let value = match everywhere.copied().flatten() {
                 Some(value) => self.constant(value),
                 None => {
@@ -193,39 +195,56 @@ impl Emitter<'_> {
                     self.builder.ins().load(I64, trusted(), own, offset)
                 }
             };
-            self.set(*register, value);
+            self.set_register(*register, value);
         }
-        for (register, field) in &bytecode.layout.frames[pc] {
+        for (register, field) in &bytecode.layout.frames[spot] {
             let value = self.read(self.area, *field);
-            self.set(*register, value);
+            self.set_register(*register, value);
         }
         self.go(Next::Node(self.region.start));
     }
 
-    /// The constant that a register is before this instruction, if it is one.
+    /// The spot whose instruction is emitted.
+    fn here(&self) -> Spot {
+        self.compiling.bytecode.spots[self.node.spot as usize]
+    }
+
+    /// The number of a register of the innermost frame, among those of all frames.
+    fn numbered(&self, reg: Reg) -> Reg {
+        self.here().base + reg
+    }
+
+    /// The constant that a register of the innermost frame is before this instruction, if it is one.
     fn known(&self, reg: Reg) -> Option<i64> {
-        let constants = &self.compiling.bytecode.constants[self.node.pc as usize];
-        constants.get(reg as usize).copied().flatten()
+        let constants = &self.compiling.bytecode.constants[self.node.spot as usize];
+        let constant = constants.get(self.numbered(reg) as usize);
+        constant.copied().flatten()
     }
 
-    fn check(&self, reg: Reg) -> i32 {
-        let size = self.compiling.bytecode.frame_sizes[self.node.pc as usize];
-        assert!(u32::from(reg) < size, "a register of the frame");
-        i32::from(reg) * 8
-    }
-
+    /// The value of a register of the innermost frame.
     fn get(&mut self, reg: Reg) -> Value {
         match self.known(reg) {
             Some(value) => self.constant(value),
-            None => self.current(reg),
+            None => self.register(self.numbered(reg)),
         }
     }
 
-    /// What is in a register now.
-    fn current(&mut self, reg: Reg) -> Value {
-        let offset = self.check(reg);
+    fn set(&mut self, reg: Reg, value: Value) {
+        self.set_register(self.numbered(reg), value);
+    }
+
+    /// Where a register of any frame is, if it is in memory.
+    fn offset(&self, register: Reg) -> i32 {
+        let size = self.compiling.bytecode.registers;
+        assert!(u32::from(register) < size, "a register of a frame");
+        i32::from(register) * 8
+    }
+
+    /// What is in a register of any frame now.
+    fn register(&mut self, register: Reg) -> Value {
+        let offset = self.offset(register);
         match &self.registers {
-            Registers::Variables(variables) => self.builder.use_var(variables[reg as usize]),
+            Registers::Variables(variables) => self.builder.use_var(variables[register as usize]),
             Registers::InMemory(slot) => {
                 let address = self.builder.ins().stack_addr(I64, *slot, offset);
                 self.builder.ins().load(I64, trusted(), address, 0)
@@ -233,10 +252,12 @@ impl Emitter<'_> {
         }
     }
 
-    fn set(&mut self, reg: Reg, value: Value) {
-        let offset = self.check(reg);
+    fn set_register(&mut self, register: Reg, value: Value) {
+        let offset = self.offset(register);
         match &self.registers {
-            Registers::Variables(variables) => self.builder.def_var(variables[reg as usize], value),
+            Registers::Variables(variables) => {
+                self.builder.def_var(variables[register as usize], value);
+            }
             Registers::InMemory(slot) => {
                 let address = self.builder.ins().stack_addr(I64, *slot, offset);
                 self.builder.ins().store(trusted(), value, address, 0);
@@ -271,7 +292,7 @@ impl Emitter<'_> {
 
     /// Whether the step makes one access, if any.
     fn has_one_access(&self) -> bool {
-        let first = self.compiling.bytecode.code[self.region.start.pc as usize];
+        let first = self.compiling.bytecode.op(self.region.start.spot);
         !matches!(first, Op::AtomicBegin | Op::Wait { .. } | Op::Resume { .. })
     }
 
@@ -290,9 +311,10 @@ impl Emitter<'_> {
             self.tell(self.blocks, std::mem::offset_of!(NativeFrame, blocks));
             self.tell(self.changed, std::mem::offset_of!(NativeFrame, changed));
         }
+        let bytecode = self.compiling.bytecode;
         let is_written = match exit {
-            Exit::Stop(pc) => self.suspend(Stop::Running(pc)),
-            Exit::Wait(pc) => self.suspend(Stop::Waiting(pc)),
+            Exit::Stop(spot) => self.suspend(Stop::Running(bytecode.at(spot))),
+            Exit::Wait(spot) => self.suspend(Stop::Waiting(bytecode.at(spot))),
             Exit::End => self.end_thread(),
             Exit::Block | Exit::Cut | Exit::GiveUp => true,
         };
@@ -307,8 +329,8 @@ impl Emitter<'_> {
     /// Where code goes on, as a block to jump to.
     fn target(&mut self, next: Next) -> Block {
         match next {
-            Next::Stop(pc) => self.exit(Exit::Stop(pc)),
-            Next::Wait(pc) => self.exit(Exit::Wait(pc)),
+            Next::Stop(spot) => self.exit(Exit::Stop(spot)),
+            Next::Wait(spot) => self.exit(Exit::Wait(spot)),
             Next::Node(node) => {
                 if let Some(block) = self.leaders.get(&node) {
                     return *block;
@@ -340,7 +362,7 @@ impl Emitter<'_> {
                 self.give_up();
                 return;
             }
-            match self.instruction(self.compiling.bytecode.code[node.pc as usize]) {
+            match self.instruction(self.compiling.bytecode.op(node.spot)) {
                 Some(Next::Node(next)) if !self.region.blocks.contains_key(&next) => node = next,
                 Some(next) => {
                     self.go(next);
@@ -352,10 +374,14 @@ impl Emitter<'_> {
     }
 
     /// A jump backwards takes a turn.
-    fn turn(&mut self, to: u32) {
-        if to > self.node.pc {
-            return;
+    fn jump(&mut self, to: u32) {
+        if to <= self.here().pc {
+            self.turn();
         }
+    }
+
+    /// Gives up if no turns are left.
+    fn turn(&mut self) {
         let turns = self.builder.use_var(self.turns);
         let turns = self.builder.ins().iadd_imm_s(turns, -1);
         self.builder.def_var(self.turns, turns);
@@ -367,11 +393,11 @@ impl Emitter<'_> {
         let [first, second] = next(self.compiling.bytecode, self.node);
         match op {
             Op::Jump { to } | Op::Loop { to } => {
-                self.turn(to);
+                self.jump(to);
                 return first;
             }
             Op::JumpIf { reg, to } | Op::JumpUnless { reg, to } => {
-                self.turn(to);
+                self.jump(to);
                 let value = self.get(reg);
                 let (on, jump) = (self.target(first?), self.target(second?));
                 let (if_set, if_not) = match op {
@@ -381,12 +407,25 @@ impl Emitter<'_> {
                 self.builder.ins().brif(value, if_set, &[], if_not, &[]);
                 return None;
             }
-            Op::Return { .. } => {
-                // Threads do not call, so this is its end.
-                let exit = self.exit(Exit::End);
-                self.builder.ins().jump(exit, &[]);
-                return None;
-            }
+            Op::Call {
+                function,
+                arguments,
+                ..
+            } => self.call(function, arguments),
+            Op::Return { from } => match self.here().link {
+                Link::Returns { to, .. } => {
+                    let result = match from {
+                        Some(reg) => self.get(reg),
+                        None => self.constant(0),
+                    };
+                    self.set_register(to, result);
+                }
+                _ => {
+                    let exit = self.exit(Exit::End);
+                    self.builder.ins().jump(exit, &[]);
+                    return None;
+                }
+            },
             Op::Resume { object, .. } if self.region.waits => {
                 self.wait_on(object);
                 return None;
@@ -404,6 +443,24 @@ impl Emitter<'_> {
             op => self.local(op),
         }
         first
+    }
+
+    /// Copies the arguments of a call to the registers of the function. Calls take turns: the interpreter counts them too.
+    fn call(&mut self, function: u16, arguments: Reg) {
+        self.turn();
+        let bytecode = self.compiling.bytecode;
+        let Link::Calls(entry) = self.here().link else {
+            unreachable!("a call that is compiled leads somewhere");
+        };
+        let base = bytecode.spots[entry as usize].base;
+        let parameters = 0..bytecode.parameters[function as usize];
+        // The frame of the function begins among the arguments.
+        let values: Vec<Value> = parameters
+            .map(|parameter| self.get(arguments + parameter))
+            .collect();
+        for (register, value) in (base..).zip(values) {
+            self.set_register(register, value);
+        }
     }
 
     fn local(&mut self, op: Op) {
@@ -514,7 +571,7 @@ impl Emitter<'_> {
 
     /// The address of the register `offset` behind `base`, which is one of those that are alive.
     fn local_part(&mut self, base: Reg, offset: Reg) -> Value {
-        let height = self.compiling.bytecode.heights[self.node.pc as usize];
+        let height = self.compiling.bytecode.heights[self.here().pc as usize];
         let offset = self.get(offset);
         self.below(offset, i64::from(height.saturating_sub(base)));
         let Registers::InMemory(slot) = self.registers else {
@@ -523,111 +580,13 @@ impl Emitter<'_> {
         let registers = self.builder.ins().stack_addr(I64, slot, 0);
         let bytes = self.builder.ins().ishl_imm_s(offset, 3);
         let address = self.builder.ins().iadd(registers, bytes);
-        self.builder.ins().iadd_imm_s(address, i64::from(base) * 8)
+        let base = i64::from(self.numbered(base));
+        self.builder.ins().iadd_imm_s(address, base * 8)
     }
 
     /// Gives up unless a value is at least 0 and below a bound.
     fn below(&mut self, value: Value, bound: i64) {
         let fits = (self.builder.ins()).icmp_imm_s(IntCC::UnsignedLessThan, value, bound);
         self.unless(fits, Exit::GiveUp);
-    }
-
-    fn wrap(&mut self, value: Value, int: IntType) -> Value {
-        let (ty, signed) = match int {
-            IntType::I8 => (I8, true),
-            IntType::I16 => (I16, true),
-            IntType::I32 => (I32, true),
-            IntType::U8 => (I8, false),
-            IntType::U16 => (I16, false),
-            IntType::U32 => (I32, false),
-        };
-        let small = self.builder.ins().ireduce(ty, value);
-        match signed {
-            true => self.builder.ins().sextend(I64, small),
-            false => self.builder.ins().uextend(I64, small),
-        }
-    }
-
-    /// The result of a comparison as a word.
-    fn bit(&mut self, condition: Value) -> Value {
-        let bit = self.builder.ins().uextend(I64, condition);
-        self.bits.insert(bit);
-        bit
-    }
-
-    fn compare(&mut self, condition: IntCC, a: Value, b: Value) -> Value {
-        let result = self.builder.ins().icmp(condition, a, b);
-        self.bit(result)
-    }
-
-    fn is_set(&mut self, value: Value) -> Value {
-        if self.bits.contains(&value) {
-            return value;
-        }
-        let set = self.builder.ins().icmp_imm_s(IntCC::NotEqual, value, 0);
-        self.bit(set)
-    }
-
-    fn binary(&mut self, op: BinaryOp, int: IntType, a: Value, b: Value) -> Value {
-        let raw = match op {
-            BinaryOp::Add => self.builder.ins().iadd(a, b),
-            BinaryOp::Subtract => self.builder.ins().isub(a, b),
-            BinaryOp::Multiply => self.builder.ins().imul(a, b),
-            BinaryOp::Divide | BinaryOp::Remainder => {
-                // Both are integers of 32 bits, so only zero is a problem.
-                self.unless(b, Exit::GiveUp);
-                match op {
-                    BinaryOp::Divide => self.builder.ins().sdiv(a, b),
-                    _ => self.builder.ins().srem(a, b),
-                }
-            }
-            BinaryOp::ShiftLeft | BinaryOp::ShiftRight => {
-                let distance = self.builder.ins().band_imm_s(b, 31);
-                match op {
-                    BinaryOp::ShiftLeft => self.builder.ins().ishl(a, distance),
-                    _ => self.builder.ins().sshr(a, distance),
-                }
-            }
-            BinaryOp::BitAnd => self.builder.ins().band(a, b),
-            BinaryOp::BitOr => self.builder.ins().bor(a, b),
-            BinaryOp::BitXor => self.builder.ins().bxor(a, b),
-            BinaryOp::Equal => return self.compare(IntCC::Equal, a, b),
-            BinaryOp::NotEqual => return self.compare(IntCC::NotEqual, a, b),
-            BinaryOp::Less => return self.compare(IntCC::SignedLessThan, a, b),
-            BinaryOp::LessEqual => return self.compare(IntCC::SignedLessThanOrEqual, a, b),
-            BinaryOp::Greater => return self.compare(IntCC::SignedGreaterThan, a, b),
-            BinaryOp::GreaterEqual => return self.compare(IntCC::SignedGreaterThanOrEqual, a, b),
-            BinaryOp::And | BinaryOp::Or => {
-                let (a, b) = (self.is_set(a), self.is_set(b));
-                let value = match op {
-                    BinaryOp::And => self.builder.ins().band(a, b),
-                    _ => self.builder.ins().bor(a, b),
-                };
-                self.bits.insert(value);
-                return value;
-            }
-            BinaryOp::Implies => {
-                let a = self.is_set(a);
-                let not_a = self.builder.ins().bxor_imm_s(a, 1);
-                let b = self.is_set(b);
-                let value = self.builder.ins().bor(not_a, b);
-                self.bits.insert(value);
-                return value;
-            }
-        };
-        self.wrap(raw, int)
-    }
-
-    fn fit(&mut self, value: Value, fit: Fit) -> Value {
-        match fit {
-            Fit::AsIs => value,
-            Fit::Wrap(int) => self.wrap(value, int),
-            Fit::Range(range) => {
-                let (low, high) = self.compiling.bytecode.ranges[range as usize];
-                let distance = self.builder.ins().iadd_imm_s(value, -low);
-                self.below(distance, high - low + 1);
-                value
-            }
-        }
     }
 }

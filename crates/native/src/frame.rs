@@ -52,6 +52,9 @@ pub(crate) mod kind {
     pub(crate) const WAIT: i64 = 10;
     pub(crate) const RESUME: i64 = 11;
     pub(crate) const NOTIFY: i64 = 12;
+    pub(crate) const ACQUIRE_SHARED: i64 = 13;
+    pub(crate) const RELEASE_SHARED: i64 = 14;
+    pub(crate) const TRY_SHARED: i64 = 15;
 }
 
 /// The kinds of accesses that native code makes, by number.
@@ -69,9 +72,9 @@ const KINDS: [AccessKind; 16] = [
     AccessKind::Sync(SyncOp::Wait),
     AccessKind::Sync(SyncOp::Resume),
     AccessKind::Sync(SyncOp::Notify),
-    AccessKind::Plain,
-    AccessKind::Plain,
-    AccessKind::Plain,
+    AccessKind::Sync(SyncOp::AcquireShared),
+    AccessKind::Sync(SyncOp::ReleaseShared),
+    AccessKind::Sync(SyncOp::TryShared),
 ];
 
 // SAFETY: the pointer is that of constants which are read, never written, and live in what the owner of the frame keeps.

@@ -7,8 +7,8 @@
 //!
 //! - that fail, since only the interpreter knows what to say about them;
 //! - that execute a block of code for the first time, since only the interpreter keeps track of what was executed;
-//! - of programs that call, spawn, allocate or take read locks: their states have no fixed size;
-//! - that meet a value which has no code in its field.
+//! - of programs that spawn, allocate or call functions recursively, or in very many ways: their states have no fixed size;
+//! - that meet a value which has no code in its field, or take a lock for reading very often without giving it up.
 //!
 //! # Why it is safe
 //!
@@ -17,17 +17,18 @@
 //! 1. **Global fields** of the state, below [`Layout::size`](raddle_machine::native::Layout::size) words. Slots that the code names exist (checked when it is
 //!    compiled); numbers of slots that are computed are compared with how many there are first, and the code gives up if they are
 //!    not below.
-//! 2. **Fields of the area of its thread**: those of the frames of its function. Whoever calls the function checks
-//!    that the state goes on for as long as the longest of them needs. `notify` also reads and writes the numbers of the stops of other threads, which
+//! 2. **Fields of the area of its thread**: those of the frames at the spots where steps begin and end, of the function that the thread starts with and of those that it calls. Whoever calls the
+//!    function checks that the state goes on for as long as the longest of them needs: that is the size of the area. Before these come the number of the stop and how often the thread holds locks for reading, at places that are in a
+//!    table (4). `notify` also reads and writes the numbers of the stops of other threads, which
 //!    no area is without.
 //! 3. **Constants** of the thread, of which the caller lends as many as all frames have together, and **registers** that are addressed by an index, in memory of the function's own: the index is compared with the number of
-//!    registers that are alive.
+//!    registers that are alive in the innermost frame.
 //! 4. **Tables** (`tables.rs`), at the number of a slot that was checked, or at the number of a stop, or at a byte. They live as long as the code.
 //! 5. **The frame** that the caller lends it: the number of accesses and of choices is compared with the room for them before each
 //!    one, but for the only one.
 //!
 //! `Code::step` compares the length of the state with what 1 and 2 need before it calls the function.
-//! A function ends: every jump backwards takes one of a fixed number of turns, and it gives up when these are used up.
+//! A function ends: every jump backwards and every call takes one of a fixed number of turns, and it gives up when these are used up.
 //! Whether it does what the interpreter does is a matter of tests, which compare both step by step.
 
 mod emit;
@@ -238,18 +239,18 @@ impl Code {
                 .define_function(id, &mut context)
                 .expect("code that is well formed");
             module.clear_context(&mut context);
-            ids[number] = Some((id, stop.pc(), writes_plainly));
+            ids[number] = Some((id, region.start.spot, writes_plainly));
         }
         module.finalize_definitions().ok()?;
         let mut entries: Vec<Entry> = (ids.into_iter().zip(&bytecode.layout.stops))
             .map(|(id, stop)| match (id, stop) {
-                (Some((id, pc, writes_plainly)), _) => {
+                (Some((id, spot, writes_plainly)), _) => {
                     let code = module.get_finalized_function(id);
                     // SAFETY: `emit` gives all functions the signature of `Function`.
                     let function = unsafe { std::mem::transmute::<*const u8, Function>(code) };
                     Entry::Compiled(StepFunction {
                         function,
-                        needed: bytes_of_area(&bytecode, pc),
+                        needed: bytecode.area_bytes(spot),
                         writes_plainly,
                     })
                 }
@@ -277,30 +278,11 @@ impl Code {
 
 /// Whether steps begin at a stop.
 fn is_place(bytecode: &Bytecode, stop: Stop) -> bool {
-    let in_function = |pc: u32| {
-        let mut functions = bytecode.functions.iter();
-        functions.any(|function| function.contains(&pc))
-    };
-    let resumes = |pc: u32| matches!(bytecode.code[pc as usize], Op::Resume { .. });
+    let op = bytecode.code[stop.pc() as usize];
+    let resumes = matches!(op, Op::Resume { .. });
     match stop {
-        Stop::Running(pc) => {
-            in_function(pc) && bytecode.code[pc as usize].is_visible() && !resumes(pc)
-        }
-        Stop::Waiting(pc) | Stop::Notified(pc) => in_function(pc) && resumes(pc),
+        Stop::Running(_) => op.is_visible() && !resumes,
+        Stop::Waiting(_) | Stop::Notified(_) => resumes,
         Stop::Stopped(..) => false,
     }
-}
-
-/// How many bytes of its area a thread needs that executes a function, whatever it does.
-fn bytes_of_area(bytecode: &Bytecode, pc: u32) -> u32 {
-    let mut functions = bytecode.functions.iter();
-    let function = functions.find(|function| function.contains(&pc)).cloned();
-    let frames = &bytecode.layout.frames;
-    // Where steps do not begin, no step ends.
-    let stops = function.unwrap_or(0..0);
-    let stops = stops.filter(|pc| bytecode.code[*pc as usize].is_visible());
-    let fields = stops.flat_map(|pc| frames[pc as usize].iter().map(|(_, field)| *field));
-    let ends = fields.chain([bytecode.layout.stop]);
-    let ends = ends.map(|field| field.byte + 1 + u32::from(field.wide));
-    ends.max().unwrap_or(0)
 }

@@ -322,6 +322,13 @@ impl NativeMachine {
         }))
     }
 
+    /// The slots of the locks that a thread has taken for reading, of a state where that can be seen in the words.
+    #[inline]
+    fn read_holds(&self, state: &PackedState, thread: Position) -> impl Iterator<Item = u32> {
+        let layout = self.layout_of(state).into_iter();
+        layout.flat_map(move |layout| layout.read_holds(&state.words, thread.index()))
+    }
+
     /// Executes a step by native code. Says whether it could.
     #[inline]
     fn step_natively(
@@ -603,6 +610,9 @@ impl System for NativeMachine {
     ) {
         if let Some(locks) = self.taken_locks(state, thread) {
             guards.extend(locks.map(|slot| Guard(slot.into())));
+            if !access.writes {
+                guards.extend((self.read_holds(state, thread)).map(|slot| Guard(slot.into())));
+            }
             guards.push(pseudo_lock(thread.index()));
             return;
         }
@@ -621,6 +631,7 @@ impl System for NativeMachine {
     fn held_locks(&self, state: &PackedState, thread: Position, locks: &mut Vec<Location>) {
         if let Some(taken) = self.taken_locks(state, thread) {
             locks.extend(taken.map(|slot| Location(slot.into())));
+            locks.extend((self.read_holds(state, thread)).map(|slot| Location(slot.into())));
             return;
         }
         let unpacked = state.unpacked(&self.interpreter);

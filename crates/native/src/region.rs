@@ -2,13 +2,14 @@
 
 use std::collections::{HashMap, HashSet};
 
-use raddle_machine::native::{Bytecode, Stop};
+use raddle_machine::native::{At, Bytecode, Link, Stop};
 use raddle_machine::op::Op;
 
 /// An instruction, as part of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Node {
-    pub(crate) pc: u32,
+    /// The number of its spot.
+    pub(crate) spot: u32,
     /// Whether the visible operation of the step comes before it.
     pub(crate) acted: bool,
     /// How many atomic blocks it is in.
@@ -19,9 +20,9 @@ pub(crate) struct Node {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
     Node(Node),
-    /// The step ends before this visible instruction.
+    /// The step ends at this spot, before a visible instruction.
     Stop(u32),
-    /// The step ends before this `Resume`, and the thread waits.
+    /// The step ends at this spot, before a `Resume`, and the thread waits.
     Wait(u32),
 }
 
@@ -35,7 +36,7 @@ const MOST_THREADS: usize = 32;
 /// With longer channels, the code for receiving would be.
 const MOST_MESSAGES: usize = 64;
 
-/// All code that a step can execute that begins at an instruction.
+/// All code that a step can execute that begins at a spot.
 #[derive(Debug)]
 pub(crate) struct Region {
     pub(crate) start: Node,
@@ -43,7 +44,7 @@ pub(crate) struct Region {
     pub(crate) waits: bool,
     /// Numbers for the blocks: nodes that do not always follow the node before.
     pub(crate) blocks: HashMap<Node, usize>,
-    /// The registers that it writes.
+    /// The registers that it writes, of all frames.
     pub(crate) written: HashSet<u16>,
     /// Whether it addresses registers by an index.
     pub(crate) indexes_registers: bool,
@@ -53,9 +54,13 @@ pub(crate) struct Region {
 impl Region {
     /// Nothing if it is too large, or if not even its first instruction can be compiled.
     pub(crate) fn of(bytecode: &Bytecode, stop: Stop) -> Option<Self> {
-        let waits = matches!(stop, Stop::Waiting(_));
+        let (At { spot, .. }, waits) = match stop {
+            Stop::Running(at) | Stop::Notified(at) => (at, false),
+            Stop::Waiting(at) => (at, true),
+            Stop::Stopped(..) => return None,
+        };
         let start = Node {
-            pc: stop.pc(),
+            spot,
             acted: false,
             depth: 0,
         };
@@ -87,8 +92,8 @@ impl Region {
         let mut written = HashSet::new();
         let mut indexes_registers = false;
         for node in &seen {
-            let op = bytecode.code[node.pc as usize];
-            written.extend(bytecode.written[node.pc as usize].clone());
+            let op = bytecode.op(node.spot);
+            written.extend(registers_written(bytecode, node.spot));
             indexes_registers |= matches!(op, Op::GetLocal { .. } | Op::SetLocal { .. });
         }
         let fits = seen.len() <= MOST_NODES && blocks.len() <= MOST_BLOCKS;
@@ -107,41 +112,67 @@ impl Region {
     }
 }
 
+/// The registers that the instruction at a spot may write, of all frames.
+fn registers_written(bytecode: &Bytecode, spot: u32) -> std::ops::Range<u16> {
+    let here = bytecode.spots[spot as usize];
+    match (bytecode.op(spot), here.link) {
+        // The arguments. Where to return to is a constant.
+        (Op::Call { function, .. }, Link::Calls(entry)) => {
+            let base = bytecode.spots[entry as usize].base;
+            base..base + bytecode.parameters[function as usize]
+        }
+        (Op::Return { .. }, Link::Returns { to, .. }) => to..to + 1,
+        _ => {
+            let written = &bytecode.written[here.pc as usize];
+            let numbered = |reg: u16| u32::from(here.base) + u32::from(reg);
+            // No others are used.
+            let end = numbered(written.end).min(bytecode.registers);
+            numbered(written.start) as u16..end as u16
+        }
+    }
+}
+
 /// Where code can go on behind a node that is compiled.
 pub(crate) fn next(bytecode: &Bytecode, node: Node) -> [Option<Next>; 2] {
-    let op = bytecode.code[node.pc as usize];
+    let here = bytecode.spots[node.spot as usize];
+    let op = bytecode.op(node.spot);
     let depth = match op {
         Op::AtomicBegin => node.depth + 1,
         Op::AtomicEnd => node.depth.saturating_sub(1),
         _ => node.depth,
     };
     let acted = node.acted || op.is_visible();
-    let go = |pc: u32| {
-        let visible = bytecode.code[pc as usize].is_visible();
+    let go = |spot: u32| {
+        let visible = bytecode.op(spot).is_visible();
         Some(if visible && acted && depth == 0 {
-            Next::Stop(pc)
+            Next::Stop(spot)
         } else {
-            Next::Node(Node { pc, acted, depth })
+            Next::Node(Node { spot, acted, depth })
         })
     };
-    match op {
-        Op::Jump { to } | Op::Loop { to } => [go(to), None],
-        Op::JumpIf { to, .. } | Op::JumpUnless { to, .. } => [go(node.pc + 1), go(to)],
-        Op::Return { .. } => [None, None],
-        Op::Wait { .. } => [Some(Next::Wait(node.pc + 1)), None],
-        _ => [go(node.pc + 1), None],
+    // The instructions of a function are in order.
+    let jump = |to: u32| go(node.spot + to - here.pc);
+    match (op, here.link) {
+        (Op::Jump { to } | Op::Loop { to }, _) => [jump(to), None],
+        (Op::JumpIf { to, .. } | Op::JumpUnless { to, .. }, _) => [go(node.spot + 1), jump(to)],
+        (Op::Call { .. }, Link::Calls(entry)) => [go(entry), None],
+        (Op::Return { .. }, Link::Returns { spot, .. }) => [go(spot), None],
+        (Op::Call { .. } | Op::Return { .. }, _) => [None, None],
+        (Op::Wait { .. }, _) => [Some(Next::Wait(node.spot + 1)), None],
+        _ => [go(node.spot + 1), None],
     }
 }
 
 /// Whether an instruction is compiled at all; otherwise the code gives up before it.
 pub(crate) fn is_compiled(bytecode: &Bytecode, node: Node) -> bool {
-    let op = bytecode.code[node.pc as usize];
-    match op {
+    let link = bytecode.spots[node.spot as usize].link;
+    match bytecode.op(node.spot) {
         Op::Load { slot, .. } | Op::Store { slot, .. } => {
             (slot as usize) < bytecode.layout.slots.len()
         }
-        // What is left of the atomic code is in another frame.
-        Op::Return { .. } => node.acted && node.depth == 0,
+        Op::Call { .. } => matches!(link, Link::Calls(_)),
+        // At the end of a thread, no atomic code is left.
+        Op::Return { .. } => matches!(link, Link::Returns { .. }) || node.acted && node.depth == 0,
         Op::Wait { .. } | Op::Resume { .. } => node.depth == 0,
         Op::Notify { .. } => bytecode.layout.threads() <= MOST_THREADS,
         Op::Send { shape, .. }
@@ -187,6 +218,8 @@ pub(crate) fn is_compiled(bytecode: &Bytecode, node: Node) -> bool {
         | Op::Lock { .. }
         | Op::Unlock { .. }
         | Op::TryLock { .. }
+        | Op::ReadLock { .. }
+        | Op::TryReadLock { .. }
         | Op::WriteLock { .. }
         | Op::TryWriteLock { .. }
         | Op::UnlockRw { .. }
@@ -201,10 +234,7 @@ pub(crate) fn is_compiled(bytecode: &Bytecode, node: Node) -> bool {
         | Op::ChooseBelow { .. }
         | Op::Guard { .. } => true,
         Op::Offset { .. }
-        | Op::Call { .. }
         | Op::New { .. }
-        | Op::ReadLock { .. }
-        | Op::TryReadLock { .. }
         | Op::Spawn { .. }
         | Op::Join { .. }
         | Op::Free { .. }

@@ -48,6 +48,8 @@ pub(crate) struct Tables {
     pub(crate) slots: Box<[u32]>,
     /// By global slot, the parts that a write to it changes, as bits.
     pub(crate) changes: Box<[u64]>,
+    /// By global slot, the byte of the area of a thread that says how often it holds the lock there for reading; 0 if there is none.
+    pub(crate) holds: Box<[u8]>,
     /// By the number of a stop, the slot of the object that a thread there waits for; [`NOTHING`] or [`UNKNOWN`].
     pub(crate) waits: Box<[i64]>,
     /// By the number of a stop of a waiting thread, that of the stop where it is after it was notified; [`NOWHERE`].
@@ -62,7 +64,7 @@ impl Tables {
     pub(crate) fn new(program: &Program, bytecode: &Bytecode) -> Self {
         let stops = &bytecode.layout.stops;
         let notified = |stop: &Stop| match *stop {
-            Stop::Waiting(pc) => bytecode.number(program, Stop::Notified(pc)),
+            Stop::Waiting(at) => bytecode.number(program, Stop::Notified(at)),
             _ => None,
         };
         let mut waits: Vec<i64> = stops.iter().map(|stop| waits(bytecode, *stop)).collect();
@@ -78,6 +80,11 @@ impl Tables {
         waits.resize(numbers, UNKNOWN);
         all_notified.resize(numbers, NOWHERE);
         let slots = bytecode.layout.slots.iter();
+        let mut holds = vec![0; slots.len()];
+        for (slot, field) in &bytecode.layout.holds {
+            // Behind the number of the stop, and there are few.
+            holds[*slot as usize] = field.byte as u8;
+        }
         Self {
             atomic_slots: (bytecode.atomic_slots.iter().copied().map(u8::from)).collect(),
             slots: slots
@@ -86,6 +93,7 @@ impl Tables {
             changes: (0..bytecode.layout.slots.len())
                 .map(|slot| changed_by_write(program, slot).bits())
                 .collect(),
+            holds: holds.into(),
             waits: waits.into(),
             notified: all_notified.into(),
             words: (0..=u8::MAX).map(word_of).collect(),
@@ -97,13 +105,14 @@ impl Tables {
 
 /// The object that a thread waits for which is there.
 fn waits(bytecode: &Bytecode, stop: Stop) -> i64 {
-    let Stop::Waiting(pc) = stop else {
+    let Stop::Waiting(at) = stop else {
         return NOTHING;
     };
-    let Op::Resume { object, .. } = bytecode.code[pc as usize] else {
+    let Op::Resume { object, .. } = bytecode.code[at.pc as usize] else {
         return NOTHING;
     };
-    let constants = &bytecode.constants[pc as usize];
+    let object = bytecode.spots[at.spot as usize].base + object;
+    let constants = &bytecode.constants[at.spot as usize];
     match constants.get(object as usize).copied().flatten() {
         Some(reference) => reference - bytecode.global_reference,
         None => UNKNOWN,

@@ -1,11 +1,12 @@
 //! All exact stores, both machines and any number of workers give the same: states, transitions, levels, verdicts, and lengths of
 //! counterexamples.
 //!
-//! On random programs: `RADDLE_TEST_PROGRAMS` and `RADDLE_TEST_SEED` say how many, and which.
+//! On random programs: `RADDLE_TEST_PROGRAMS` and `RADDLE_TEST_SEED` say how many, and which; `RADDLE_TEST_PROFILE`, what they are like.
 
 use std::sync::Arc;
 
 use raddle_difftest::campaign::Campaign;
+use raddle_difftest::generate::by_name;
 use raddle_explore::{Outcome, PropertySet, Search, StoreKind, System, reductions};
 use raddle_machine::{Granularity, Machine, Program};
 use raddle_native::{Code, NativeMachine};
@@ -90,7 +91,19 @@ fn compare(name: &str, program: &Arc<Program>, code: Option<&Arc<Code>>) -> bool
 
 #[test]
 fn on_random_programs() {
-    let campaign = Campaign::as_asked(7, 60);
+    compare_campaign(&Campaign::as_asked(7, 60));
+}
+
+#[test]
+fn on_programs_that_call() {
+    let profiles = vec![by_name("calls").expect("a profile")];
+    compare_campaign(&Campaign {
+        profiles,
+        ..Campaign::as_asked(8, 40)
+    });
+}
+
+fn compare_campaign(campaign: &Campaign) {
     let programs = campaign.count;
     let (mut compared, mut compiled) = (0, 0);
     for number in 0..programs {

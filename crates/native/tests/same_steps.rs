@@ -2,12 +2,14 @@
 //!
 //! Every program of the corpus, of the examples and of the benchmark, and random programs, each up to
 //! a number of states: whatever state the interpreter reaches, both machines try every step in it. `RADDLE_TEST_PROGRAMS` and
-//! `RADDLE_TEST_SEED` say how many random programs, and which.
+//! `RADDLE_TEST_SEED` say how many random programs, and which; `RADDLE_TEST_PROFILE`, what they are like.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use raddle_difftest::campaign::Campaign;
+use raddle_difftest::generate::by_name;
 use raddle_explore::{Choice, Footprint, Packed, Position, Status, Step, System};
 use raddle_lang::Source;
 use raddle_machine::{Granularity, Machine, Program, State};
@@ -286,9 +288,83 @@ fn mutated(text: &str, random: &mut Random) -> String {
     words.concat()
 }
 
+/// What random programs hardly ever do.
+#[test]
+fn on_chosen_programs() {
+    let mut compared = Compared::default();
+    for (number, text) in CHOSEN.iter().enumerate() {
+        let (program, problems) = raddle_machine::load(Source::new("chosen.rad", *text));
+        let program = program.unwrap_or_else(|| panic!("{text}: {problems:?}"));
+        let name = format!("chosen program {number}");
+        compare(&name, &Arc::new(program), &mut compared);
+    }
+    println!("chosen programs: {compared:?}");
+    // The last one is recursive.
+    assert_eq!(compared.compiled + 1, CHOSEN.len() as u64);
+}
+
+const CHOSEN: [&str; 9] = [
+    // A step ends after many loop iterations and calls, in the middle of local code, also in a called function.
+    "int x; int more(int k) { return k + 1; }
+     int three(int k) { return more(more(more(k))); }
+     void t() { x = 1; int r = 0; for (int i = 0; i < 150; i++) { r = three(r); r = three(r) % 5; } x = r; }
+     run t()[2];",
+    "int x; int more(int k) { return (k + 1) % 7; }
+     void t() { atomic { for (int i = 0; i < 700; i++) { x = more(more(x)); } } x = 0; }
+     run t()[2];",
+    // Failures in a function that is called in several places, and before the first step.
+    "int x; void fails(int k) { x = k; assert(x != k, \"no\"); }
+     void t() { if (*) fails(1); else fails(1); }
+     run t()[2];",
+    "int x; int divided(int k) { return 1 / k; } void t(int k) { x = divided(k) + divided(k - 1); }
+     run t(1) || t(2) || t(0);",
+    // Arrays in several frames, references as arguments, several arguments.
+    "int x, y; mutex m, n;
+     int sum(int k) { int a[3]; a[k] = k; a[(k + 1) % 3] = 5; x = a[k]; return a[0] + a[1] + a[2]; }
+     void under(mutex* l, int* p) { lock(*l); *p = *p + 1; unlock(*l); }
+     int less(int a, int b, int c) { x = b; return a - b - 2 * c; }
+     void t(int k) { int b[2]; b[k] = sum(k); b[1 - k] = sum(b[k] % 3); y = b[0]; under(&m, &x); under(&n, &y); y = less(x, b[1], y); }
+     run t(0) || t(1);",
+    // Waiting in a function that is called in several places, for one of several things.
+    "mutex m; cond c, d; int x;
+     void until(cond* what, int wanted) { while (x != wanted) wait(*what, m); }
+     void t() { lock(m); until(&c, 1); x = 2; notify_all(d); until(&d, 3); unlock(m); }
+     void u() { lock(m); x = 1; notify(c); until(&d, 2); x = 3; notify_all(d); unlock(m); }
+     run t() || u();",
+    // Locks that are held for reading often, or to the end, or that are found out when the program runs.
+    "rwlock l, k[2]; int x;
+     void read(rwlock* w) { read_lock(*w); x = x; }
+     void t(int i) { for (int j = 0; j < 5; j++) read(&l); for (int j = 0; j < 4; j++) unlock(l); if (*) unlock(l); read(&k[i]); }
+     void u(int i) { if (try_write_lock(l)) { x = 1; unlock(l); } if (try_read_lock(k[x & 1])) unlock(k[x & 1]); write_lock(k[i]); x = 0; }
+     run t(0) || u(1);",
+    // Numbers that are too large for a field, in any frame.
+    "int x; int same(int k) { x = k % 3; int r = x; return k + r; }
+     void t(int k) { int r = (x + k) * 1000000; r = same(k) + same(r) + r; x = r / 1000000; r = same(1); x = r; }
+     run t(1) || t(2);",
+    // Recursion.
+    "int x; int depth(int k) { if (k == 0) return 0; x = k; return depth(k - 1) + 1; }
+     void t() { int r = depth(3); x = r; }
+     run t()[2];",
+];
+
 #[test]
 fn on_random_programs() {
-    let campaign = raddle_difftest::campaign::Campaign::as_asked(1, 400);
+    compare_campaign(&Campaign::as_asked(1, 400));
+}
+
+/// Programs whose functions call functions, several times, in loops, in atomic blocks, and wait in them; with local arrays.
+#[test]
+fn on_programs_that_call() {
+    let campaign = Campaign {
+        profiles: vec![by_name("calls").expect("a profile")],
+        ..Campaign::as_asked(2, 200)
+    };
+    let compared = compare_campaign(&campaign);
+    // Few are recursive, or spawn or allocate.
+    assert!(compared.compiled > compared.programs / 2);
+}
+
+fn compare_campaign(campaign: &Campaign) -> Compared {
     let programs = campaign.count;
     let mut compared = Compared::default();
     for number in 0..programs {
@@ -300,4 +376,5 @@ fn on_random_programs() {
     }
     println!("random programs: {compared:?}");
     assert!(compared.programs > programs / 4 * 3 && compared.interpreted < compared.tried / 2);
+    compared
 }

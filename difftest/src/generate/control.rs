@@ -1,7 +1,7 @@
-//! Patterns that decide: conditions, choices, loops, calls, assertions.
+//! Patterns that decide: conditions, choices, loops, assertions.
 
 use super::{Context, Generator, Pattern, bounded, only};
-use crate::syntax::make::{assign, call, index, infix, int, name, perform, prefix, word};
+use crate::syntax::make::{assign, index, infix, int, name, perform, prefix, word};
 use crate::syntax::{Block, Expr, Stmt};
 
 impl Generator {
@@ -56,7 +56,6 @@ impl Generator {
                 block.extend(self.write(context));
                 vec![Stmt::Atomic(block)]
             }
-            Pattern::Call if !context.called => self.call(context),
             Pattern::Reach => only("reach"),
             Pattern::Yield => only("yield"),
             // A way out is taken now and then only, or nothing behind it matters.
@@ -245,36 +244,6 @@ impl Generator {
             }
             2 => Stmt::DoWhile(self.inner(inside), condition),
             _ => Stmt::While(condition, self.inner(inside)),
-        }]
-    }
-
-    /// Calls a function that is made on the first call.
-    fn call(&mut self, context: Context) -> Block {
-        let gives = self.random.percent(50);
-        let function = if gives { "compute" } else { "touch" };
-        if !self.functions.iter().any(|known| known.name == function) {
-            // It may be called in loops and in atomic blocks.
-            let inside = Context {
-                called: true,
-                atomic: true,
-                endless: true,
-                parameter: true,
-                counter: None,
-                depth: 1,
-            };
-            let mut body = self.inner(inside);
-            if gives {
-                let value = self.local(inside);
-                body.push(Stmt::Return(value));
-            }
-            let result = if gives { "int" } else { "void" };
-            self.function(result, function, true, body);
-        }
-        let called = call(function, [self.local(context)]);
-        vec![if gives {
-            assign(self.register(), called)
-        } else {
-            Stmt::Do(called)
         }]
     }
 }

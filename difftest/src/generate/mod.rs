@@ -5,6 +5,7 @@
 //! does not stand in loops without bound.
 
 mod blocking;
+mod calls;
 mod control;
 mod data;
 mod globals;
@@ -49,7 +50,7 @@ struct Context {
     atomic: bool,
     /// In a loop that may go on for ever: nothing may grow here.
     endless: bool,
-    /// In a function that is called: no calls, no spawning.
+    /// In a function that is called: no calls but those of a chain, no spawning.
     called: bool,
     /// Whether there is a parameter `k`.
     parameter: bool,
@@ -228,6 +229,7 @@ impl Generator {
         let made = self
             .data_pattern(pattern, context)
             .or_else(|| self.control_pattern(pattern, context))
+            .or_else(|| self.call_pattern(pattern, context))
             .or_else(|| self.synchronisation_pattern(pattern, context))
             .or_else(|| self.blocking_pattern(pattern, context))
             .or_else(|| self.thread_pattern(pattern, context));

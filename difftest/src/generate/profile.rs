@@ -91,6 +91,8 @@ pub enum Pattern {
     ChooseWide,
     ChooseMany,
     Allocations,
+    Chain,
+    LocalArray,
 }
 
 /// What random programs are to be like.
@@ -495,6 +497,33 @@ pub const PROFILES: &[Profile] = &[
         ],
         &[],
     ),
+    Profile {
+        long: true,
+        ..profile(
+            "calls",
+            &[
+                (P::Chain, 10),
+                (P::Call, 2),
+                (P::LocalArray, 3),
+                (P::BoundedLoop, 2),
+                (P::AtomicBlock, 2),
+                (P::If, 1),
+                (P::Write, 4),
+                (P::Read, 3),
+                (P::Array, 1),
+                (P::Pointer, 1),
+                (P::ChooseNumber, 1),
+                (P::LockedData, 2),
+                (P::CondWait, 1),
+                (P::CondNotify, 1),
+                (P::Semaphore, 1),
+                (P::Send, 1),
+                (P::Await, 1),
+                (P::AssertLocal, 1),
+            ],
+            &[P::Chain, P::Read],
+        )
+    },
 ];
 
 /// Everything there is.

@@ -13,6 +13,8 @@ use crate::word::{self, Reference};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Locks {
     globals: Vec<u32>,
+    /// Those of them that are reader-writer locks.
+    shared: Vec<u32>,
     /// For every layout, from the start of an element.
     layouts: Vec<Vec<u32>>,
     /// The semaphores of every layout.
@@ -21,10 +23,13 @@ pub(crate) struct Locks {
 
 impl Locks {
     pub(crate) fn new(program: &hir::Program, layouts: &[Layout]) -> Self {
-        let mut globals = Vec::new();
-        for global in &program.globals {
-            collect(program, &global.ty, global.slot, &is_lock, &mut globals);
-        }
+        let in_globals = |wanted: &dyn Fn(&Type) -> bool| {
+            let mut found = Vec::new();
+            for global in &program.globals {
+                collect(program, &global.ty, global.slot, wanted, &mut found);
+            }
+            found
+        };
         let of_layout = |layout: &Layout, wanted: &dyn Fn(&Type) -> bool| {
             let mut found = Vec::new();
             collect(program, &layout.ty, 0, wanted, &mut found);
@@ -34,7 +39,8 @@ impl Locks {
         let of_layouts =
             |wanted: &dyn Fn(&Type) -> bool| layouts.iter().map(|l| of_layout(l, wanted)).collect();
         Self {
-            globals,
+            globals: in_globals(&is_lock),
+            shared: in_globals(&|ty| matches!(ty, Type::RwLock)),
             layouts: of_layouts(&is_lock),
             semaphores: of_layouts(&is_semaphore),
         }
@@ -43,6 +49,11 @@ impl Locks {
     /// The global slots at which one begins.
     pub(crate) fn in_globals(&self) -> &[u32] {
         &self.globals
+    }
+
+    /// The global slots at which a reader-writer lock begins.
+    pub(crate) fn shared_in_globals(&self) -> &[u32] {
+        &self.shared
     }
 
     /// Whether there are any.

@@ -3,18 +3,21 @@
 //! A forward data-flow analysis over the code of each function. Compiled code computes references to
 //! globals and constants long before it uses them, so many registers of a thread that stops are
 //! such: they need not be part of a state. [`constants_of_thread`] does the same for one thread of `run`, whose arguments and number are
-//! known: what is computed from these is constant too.
+//! known, and for each chain of calls: what is computed from these is constant too, and so are arguments that are constant in one call.
 //!
 //! **Claim.** If a register is [`Known::Constant`] before an instruction, it has that value whenever a
 //! thread is there. *Why:* at the entry of a function nothing is constant; an instruction makes
 //! what it writes constant only if it always writes that value; where paths meet, what differs is not constant. Calls leave
-//! the frame of the caller alone but for the result and what is above the `height` of the call. *What would
+//! the frame of the caller alone but for the result and what is above the `height` of the call; where each call has code of its own ([spots](super::spots)), what is known of the frame of
+//! the caller goes through the called function unchanged. *What would
 //! break:* an instruction that writes a register which [`written`] does not name. So packing asserts, in
 //! debug builds, that each constant has its value.
 
 use raddle_lang::ast::UnaryOp;
 use raddle_lang::check::constants::{binary, unary, wrap};
 
+use super::spots::Spots;
+use crate::native::{Link, Spot};
 use crate::op::{Fit, Op, Reg};
 use crate::program::Program;
 use crate::word;
@@ -33,7 +36,7 @@ pub(crate) enum Known {
 }
 
 impl Known {
-    fn join(self, other: Self) -> Self {
+    pub(super) fn join(self, other: Self) -> Self {
         let is_integer = |known| match known {
             Self::Constant(value) => !word::is_reference(value),
             known => known == Self::Integer,
@@ -90,38 +93,33 @@ pub(crate) fn constants(program: &Program, most: usize) -> Vec<Vec<Known>> {
     known
 }
 
-/// What is known about each register before each instruction when a thread of `run` is there; nothing at instructions that it does not
-/// reach. For programs whose threads do not call.
-pub(crate) fn constants_of_thread(program: &Program, thread: usize) -> Vec<Option<Vec<Known>>> {
-    let start = &program.hir.starts[thread];
-    let entry = program.functions[start.function.0 as usize].entry as usize;
-    let mut known: Vec<Option<Vec<Known>>> = vec![None; program.code.len()];
-    let arguments = start.arguments.iter();
+/// What is known about each register of all frames at each [spot](super::spots) when a thread of `run` is there; nothing at
+/// those that it does not reach.
+pub(super) fn constants_of_thread(
+    program: &Program,
+    spots: &Spots,
+    thread: usize,
+) -> Vec<Option<Vec<Known>>> {
+    let start = spots.start(thread);
+    let mut known: Vec<Option<Vec<Known>>> = vec![None; spots.len()];
+    let arguments = program.hir.starts[thread].arguments.iter();
     let mut first: Vec<Known> = arguments
         .map(|value| Known::Constant(crate::compile::initial_word(*value)))
         .collect();
-    first.resize(program.heights[entry] as usize, Known::Anything);
-    known[entry] = Some(first);
-    let mut work = vec![entry];
-    while let Some(pc) = work.pop() {
-        let op = program.code[pc];
-        let Some(mut registers) = known[pc].clone() else {
+    first.resize(spots.height(program, start), Known::Anything);
+    known[start as usize] = Some(first);
+    let mut work = vec![start];
+    // Instructions may name registers behind those that are used.
+    let room = spots.registers() + program.registers.max(1);
+    while let Some(spot) = work.pop() {
+        let Some(mut registers) = known[spot as usize].clone() else {
             continue;
         };
-        registers.resize(program.registers.max(1), Known::Anything);
-        let jumps = condition(op, &registers);
-        match evaluate(program, op, thread, &registers) {
-            Evaluated::To(register, value) => registers[register as usize] = Known::Constant(value),
-            Evaluated::Unknown => apply(program, op, &mut registers),
-            Evaluated::Fails => continue,
-        }
-        for (way, next) in successors(program, pc, op).into_iter().enumerate() {
-            // The first way is on, the second a jump.
-            let Some(next) = next.filter(|_| jumps.is_none_or(|jumps| jumps == (way == 1))) else {
-                continue;
-            };
-            let height = program.heights[next] as usize;
-            let changed = match &mut known[next] {
+        registers.resize(room, Known::Anything);
+        let ways = execute(program, spots, thread, spot, &mut registers);
+        for next in ways.into_iter().flatten() {
+            let height = spots.height(program, next);
+            let changed = match &mut known[next as usize] {
                 slot @ None => {
                     *slot = Some(registers[..height].to_vec());
                     true
@@ -142,6 +140,57 @@ pub(crate) fn constants_of_thread(program: &Program, thread: usize) -> Vec<Optio
         }
     }
     known
+}
+
+/// What is known behind a spot, and where a thread goes on.
+fn execute(
+    program: &Program,
+    spots: &Spots,
+    thread: usize,
+    spot: u32,
+    registers: &mut [Known],
+) -> [Option<u32>; 2] {
+    let Spot { pc, base, link, .. } = spots.at(spot);
+    let op = program.code[pc as usize];
+    let innermost = &mut registers[base as usize..];
+    match (op, link) {
+        (
+            Op::Call {
+                function,
+                arguments,
+                height,
+                ..
+            },
+            Link::Calls(entry),
+        ) => {
+            let (arguments, height) = (arguments as usize, height as usize);
+            let parameters = program.functions[function as usize].parameters as usize;
+            innermost.copy_within(arguments..arguments + parameters, height + 1);
+            innermost[height] = Known::Constant((pc + 1).into());
+            return [Some(entry), None];
+        }
+        (Op::Return { from }, Link::Returns { to, spot }) => {
+            let result = from.map_or(Known::Constant(0), |reg| innermost[reg as usize]);
+            registers[to as usize] = result;
+            return [Some(spot), None];
+        }
+        // The end of the thread.
+        (Op::Return { .. }, _) => return [None, None],
+        _ => {}
+    }
+    let jumps = condition(op, innermost);
+    match evaluate(program, op, thread, innermost) {
+        Evaluated::To(register, value) => innermost[register as usize] = Known::Constant(value),
+        Evaluated::Unknown => apply(program, op, innermost),
+        Evaluated::Fails => return [None, None],
+    }
+    // The first way is on, the second a jump.
+    let [on, jump] = successors(program, pc as usize, op);
+    let here = |next: usize| (spot + next as u32) - pc;
+    [
+        on.filter(|_| jumps != Some(true)).map(here),
+        jump.filter(|_| jumps != Some(false)).map(here),
+    ]
 }
 
 /// Whether a conditional jump is made, if that is known.

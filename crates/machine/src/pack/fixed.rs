@@ -1,10 +1,13 @@
-//! States of a fixed size: those of programs whose threads neither call nor spawn nor take read
-//! locks, and which have no heap, while every value has a code. That is, nearly all states of most programs.
+//! States of a fixed size: those of programs whose threads neither spawn nor call functions recursively, and which have
+//! no heap, while every value has a code. That is, nearly all states of most programs.
 //!
 //! Every field has its place, which is computed once; there are no gaps between the fields of different threads, and the
 //! parts of a state are its words (or a few of them, if there are many). A thread has an *area* that is large enough for all
-//! of its stops: the number of the stop, then the registers of its frame there, but for those that are
-//! [constant](super::constants) whenever that thread is there. The rest of the area is zero.
+//! of its [stops](super::stops): the number of the stop, how often it holds each reader-writer lock for reading (if the program does that), then the registers of all of its frames there, from the
+//! outermost on, but for those that are [constant](super::constants) whenever that thread is there. The rest of the area is zero.
+//!
+//! A stop tells the [spot](super::spots) of the thread, so how many frames there are, and which words they have. As in the general form, a word of a frame is part of the state if it is below the
+//! height of the frame: at its instruction for the innermost one, during its call for the others.
 //!
 //! A state that does not fit is written in the [general form](super), behind the word [`GENERAL`].
 //!
@@ -13,16 +16,18 @@
 //! The word [`GENERAL`] comes first in no state of the fixed form: it would be the escape in all fields of its first word, and there is
 //! one, but no field has the escape. So the first word tells the form. Of the general form, the [module](super) says why.
 //! In the fixed form, the place of every field is known, once the numbers of the stops are, whose places are always
-//! known; and a code stands for one word.
+//! known; and a code stands for one word. What has no field is the same at that stop: constants, and where calls return to. Of a thread that has failed there are no frames, so
+//! its stop is its instruction, whatever it was called by: two states that are the same have the same words.
 
 use raddle_explore::{Changed, Packed, Parts};
 use raddle_lang::hir::Type;
 
 use super::code::{self, Width};
-use super::constants::{Known, constants_of_thread};
-use super::layout::{Packing, Register};
+use super::frames::{Field, Frame, Knowledge, WORD, frames_of};
+use super::layout::Packing;
+use super::spots::Spots;
+use super::stops::{Stop, Stops};
 use crate::native;
-use crate::op::{Pc, Reg};
 use crate::program::Program;
 use crate::state::{Block, Phase, State, header};
 use crate::word::{self, Name};
@@ -33,35 +38,10 @@ pub(crate) const GENERAL: u64 = u64::MAX;
 /// The parts of a state are as small as possible, but no more than that.
 const MOST_PARTS: usize = 60;
 
-const WORD: u32 = 8;
-
-/// Where a value is. It does not cross the end of a word.
-#[derive(Clone, Copy, Debug)]
-struct Field {
-    byte: u32,
-    width: Width,
-}
-
-impl Field {
-    fn for_native_code(self) -> native::Field {
-        native::Field {
-            byte: self.byte,
-            wide: self.width == Width::Two,
-        }
-    }
-
-    #[inline]
-    fn put(self, start: u32, words: &mut [u64], code: u64) {
-        let byte = start + self.byte;
-        words[(byte / WORD) as usize] |= code << (byte % WORD * 8);
-    }
-
-    #[inline]
-    fn take(self, start: u32, words: &[u64]) -> u64 {
-        let byte = start + self.byte;
-        words[(byte / WORD) as usize] >> (byte % WORD * 8) & self.width.escape()
-    }
-}
+/// Programs with more reader-writer locks than this have no states of a fixed size, if they take read locks.
+const MOST_READ_LOCKS: usize = 8;
+/// A thread that holds a lock for reading more often than this does not fit.
+pub(crate) const MOST_HOLDS: usize = 3;
 
 /// The bytes of a thread.
 #[derive(Clone, Copy, Debug)]
@@ -75,16 +55,6 @@ impl Area {
         let end = self.start + self.bytes;
         (self.start / WORD) as usize..end.div_ceil(WORD) as usize
     }
-}
-
-/// A frame at an instruction: where its registers are in the area of the thread. Those that are constant whenever a certain thread is
-/// there are nowhere.
-#[derive(Clone, Debug, Default)]
-struct Frame {
-    fields: Box<[(Reg, Field)]>,
-    constants: Box<[Reg]>,
-    /// Where the values of the constants begin, among the constants of each thread.
-    first: usize,
 }
 
 /// What is in a part.
@@ -104,7 +74,11 @@ pub(crate) struct Fixed {
     areas: Vec<Area>,
     /// The number of a stop.
     stop: Field,
-    /// By instruction.
+    /// The global slot of each lock that is taken for reading, in order, and how often the thread holds it so.
+    holds: Vec<(u32, Field)>,
+    spots: Spots,
+    stops: Stops,
+    /// By spot.
     frames: Vec<Frame>,
     /// The constants of all frames, by thread.
     constants: Vec<Box<[i64]>>,
@@ -154,31 +128,45 @@ impl Fixed {
     /// Nothing for a program whose states have no fixed size.
     pub(super) fn new(program: &Program, packing: &Packing) -> Option<Self> {
         let features = &program.features;
-        let all_known =
-            |frame: (&super::layout::Frame, &u16)| frame.0.registers.len() == *frame.1 as usize;
-        let frames = packing.frames.iter().zip(&program.heights);
-        if features.calls
-            || features.spawn
-            || features.heap
-            || features.read_locks
-            || program.hir.starts.is_empty()
-            || !frames.into_iter().all(all_known)
-        {
+        if features.spawn || features.heap || program.hir.starts.is_empty() {
             return None;
         }
+        let locks: &[u32] = match features.read_locks {
+            true => program.locks.shared_in_globals(),
+            false => &[],
+        };
+        if locks.len() > MOST_READ_LOCKS {
+            return None;
+        }
+        let spots = Spots::of(program)?;
+        let known = Knowledge::of(program, &spots);
+        let is_reached: Vec<bool> = (0..spots.len())
+            .map(|spot| known.is_reached(spot))
+            .collect();
+        let stops = Stops::new(program, &spots, &is_reached);
         let stop = Field {
             byte: 0,
-            width: packing.stop_width(program),
+            width: stops.width(),
         };
-        let (frames, constants) = frames_of(program, packing, stop.width);
+        let holds = locks.iter().zip(stop.width as u32..);
+        let holds: Vec<(u32, Field)> = holds
+            .map(|(slot, byte)| {
+                let width = Width::One;
+                (*slot, Field { byte, width })
+            })
+            .collect();
+        let head = stop.width as u32 + holds.len() as u32;
+        let (frames, constants) = frames_of(program, packing, &spots, &known, head);
         let mut words = Words::default();
-        let areas: Vec<Area> = (program.hir.starts.iter())
-            .map(|start| {
-                let function = &program.functions[start.function.0 as usize];
-                let code = function.entry as usize..function.end as usize;
-                let stops = code.filter(|pc| program.code[*pc].is_visible());
-                let bytes = stops.map(|pc| frames[pc].bytes(stop.width));
-                words.place_area(bytes.max().unwrap_or(stop.width as u32))
+        let areas: Vec<Area> = (0..program.hir.starts.len())
+            .map(|thread| {
+                let tree = spots.start(thread);
+                let all = spots.all().iter().enumerate();
+                let stops = all.filter(|(_, spot)| {
+                    spot.tree == tree && program.code[spot.pc as usize].is_visible()
+                });
+                let bytes = stops.map(|(spot, _)| frames[spot].end);
+                words.place_area(bytes.max().unwrap_or(head))
             })
             .collect();
         let slots = place_slots(program, packing, &areas, &mut words);
@@ -188,14 +176,14 @@ impl Fixed {
             .map(|part| (part * words_per_part).min(size) as u32)
             .collect();
         let mut unpacked = program.initial.len();
-        let threads = packing.thread_rooms.iter().enumerate();
-        let threads = threads.map(|(position, room)| {
+        let room = room(&spots, holds.len());
+        let threads = (0..areas.len()).map(|position| {
             let start = unpacked as u32;
-            unpacked += *room as usize;
+            unpacked += room as usize;
             Block {
                 start,
                 length: 0,
-                room: *room,
+                room,
                 name: Name::canonical(position),
             }
         });
@@ -207,6 +195,9 @@ impl Fixed {
             slots,
             areas,
             stop,
+            holds,
+            spots,
+            stops,
             frames,
             constants,
             threads,
@@ -235,6 +226,27 @@ impl Fixed {
         parts
     }
 
+    /// How many words a thread has in an unpacked state, at most.
+    pub(super) fn room(&self) -> u32 {
+        room(&self.spots, self.holds.len())
+    }
+
+    /// Where threads can be.
+    pub(crate) fn spots(&self) -> &Spots {
+        &self.spots
+    }
+
+    /// The number of a stop, if threads can be there in a state of the fixed size.
+    pub(crate) fn number(&self, stop: native::Stop) -> Option<u32> {
+        self.stops.number(match stop {
+            native::Stop::Running(at) => Stop::At(at.spot, Phase::Running),
+            native::Stop::Waiting(at) => Stop::At(at.spot, Phase::Waiting),
+            native::Stop::Notified(at) => Stop::At(at.spot, Phase::Notified),
+            native::Stop::Stopped(_, false) => Stop::Ended,
+            native::Stop::Stopped(pc, true) => Stop::Failed(pc),
+        })
+    }
+
     /// The bits of the part of a slot.
     pub(super) fn parts_of_slot(&self, slot: usize) -> u64 {
         let word = (self.slots[slot].byte / WORD) as usize;
@@ -248,7 +260,7 @@ impl Fixed {
     }
 
     /// The places of everything, for native code.
-    pub(crate) fn for_native_code(&self, stops: &[(Pc, Phase)]) -> native::Layout {
+    pub(crate) fn for_native_code(&self) -> native::Layout {
         let of_frame = |frame: &Frame| {
             let fields = frame.fields.iter();
             let fields = fields.map(|(reg, field)| (*reg, field.for_native_code()));
@@ -258,6 +270,7 @@ impl Fixed {
             size: self.size(),
             ends: self.ends.clone(),
             areas: self.areas.iter().map(|area| area.start).collect(),
+            area_bytes: self.areas.iter().map(|area| area.bytes).collect(),
             area_bits: (0..self.areas.len())
                 .map(|thread| self.parts_of_thread(thread))
                 .collect(),
@@ -270,17 +283,11 @@ impl Fixed {
                 .collect(),
             thread_constants: self.constants.clone(),
             stop: self.stop.for_native_code(),
-            stops: stops
-                .iter()
-                .take(self.most_stops())
-                .map(|stop| native::Stop::of(*stop))
+            holds: (self.holds.iter())
+                .map(|(slot, field)| (*slot, field.for_native_code()))
                 .collect(),
+            stops: self.stops.for_native_code(&self.spots),
         }
-    }
-
-    /// Stops with this number or a higher one do not fit.
-    fn most_stops(&self) -> usize {
-        self.stop.width.escape() as usize
     }
 
     fn size(&self) -> usize {
@@ -356,25 +363,34 @@ impl Fixed {
     ) -> bool {
         let Area { start, bytes } = self.areas[thread];
         let values = &self.constants[thread];
-        let thread = state.thread(thread);
-        let (pc, phase) = (thread[header::PC] as Pc, Phase::of(thread[header::PHASE]));
-        let number = program.packing.number(pc, phase);
-        if number as usize >= self.most_stops() {
+        let (pc, phase) = (state.pc(thread), state.phase(thread));
+        let registers = state.frames(thread);
+        let stop = match phase {
+            Phase::Ended => Stop::Ended,
+            Phase::Failed => Stop::Failed(pc),
+            phase => match self.spots.find(program, thread, pc, registers) {
+                Some(spot) => Stop::At(spot, phase),
+                None => return false,
+            },
+        };
+        let Some(number) = self.stops.number(stop) else {
+            return false;
+        };
+        self.stop.put(start, words, number.into());
+        if !self.write_holds(state.read_holds(thread), start, words) {
             return false;
         }
-        self.stop.put(start, words, number.into());
-        if !super::has_frames(phase) {
+        let Stop::At(spot, _) = stop else {
             return true;
-        }
-        let frame = &self.frames[pc as usize];
-        let registers = &thread[header::LENGTH..];
+        };
+        let frame = &self.frames[spot as usize];
         debug_assert!(
             (frame.constants.iter().zip(&values[frame.first..]))
                 .all(|(register, value)| registers[*register as usize] == *value),
             "constants have their values"
         );
         // A thread that has failed at the start may be where its area is not meant for.
-        frame.bytes(self.stop.width) <= bytes
+        frame.end <= bytes
             && frame.fields.iter().all(|(register, field)| {
                 let code = code::code(registers[*register as usize], field.width);
                 field.put(start, words, code);
@@ -382,14 +398,24 @@ impl Fixed {
             })
     }
 
+    /// Writes how often a thread holds each lock for reading, if that is not too often.
+    #[inline]
+    fn write_holds(&self, holds: &[i64], start: u32, words: &mut [u64]) -> bool {
+        let mut left = holds.len();
+        for (slot, field) in &self.holds {
+            let lock = word::global(*slot as usize);
+            let count = holds.iter().filter(|hold| **hold == lock).count();
+            field.put(start, words, count as u64);
+            left -= count;
+            if count > MOST_HOLDS {
+                return false;
+            }
+        }
+        left == 0
+    }
+
     /// Restores a state of the fixed size from its words.
-    pub(super) fn read(
-        &self,
-        packing: &Packing,
-        program: &Program,
-        words: &[u64],
-        state: &mut State,
-    ) {
+    pub(super) fn read(&self, program: &Program, words: &[u64], state: &mut State) {
         state.objects.clear();
         state.threads.clone_from(&self.threads);
         state.words.resize(self.unpacked, 0);
@@ -398,14 +424,34 @@ impl Fixed {
         }
         for (position, area) in self.areas.iter().enumerate() {
             let number = self.stop.take(area.start, words);
-            let (pc, phase) = packing.stop(number as u32);
+            let (pc, phase, spot) = match self.stops.stop(number) {
+                Stop::At(spot, phase) => (self.spots.at(spot).pc, phase, Some(spot)),
+                Stop::Ended => (0, Phase::Ended, None),
+                Stop::Failed(pc) => (pc, Phase::Failed, None),
+            };
             let block = &mut state.threads[position];
             let mut length = header::LENGTH;
             let thread = &mut state.words[block.start as usize..][..block.room as usize];
-            let (head, registers) = thread.split_at_mut(header::LENGTH);
-            head.copy_from_slice(&[pc.into(), phase as i64, word::NULL, 0, position as i64, 0]);
-            if super::has_frames(phase) {
-                let frame = &self.frames[pc as usize];
+            // Holds are sorted, as the slots of the locks are.
+            for (slot, field) in &self.holds {
+                for _ in 0..field.take(area.start, words) {
+                    thread[length] = word::global(*slot as usize);
+                    length += 1;
+                }
+            }
+            let holds = (length - header::LENGTH) as i64;
+            let (head, registers) = thread.split_at_mut(length);
+            let header = [
+                pc.into(),
+                phase as i64,
+                word::NULL,
+                0,
+                position as i64,
+                holds,
+            ];
+            head[..header::LENGTH].copy_from_slice(&header);
+            if let Some(spot) = spot {
+                let frame = &self.frames[spot as usize];
                 let values = &self.constants[position][frame.first..];
                 for (register, value) in frame.constants.iter().zip(values) {
                     registers[*register as usize] = *value;
@@ -414,84 +460,16 @@ impl Fixed {
                     let code = field.take(area.start, words);
                     registers[*register as usize] = code::word(code, field.width);
                 }
-                length += program.heights[pc as usize] as usize;
+                length += self.spots.height(program, spot);
             }
             block.length = length as u32;
         }
     }
 }
 
-/// The frames at all instructions, and the constants of each thread.
-fn frames_of(program: &Program, packing: &Packing, stop: Width) -> (Vec<Frame>, Vec<Box<[i64]>>) {
-    let threads = 0..program.hir.starts.len();
-    let known: Vec<_> = threads
-        .map(|thread| constants_of_thread(program, thread))
-        .collect();
-    let mut constants = vec![Vec::new(); known.len()];
-    let mut frames = Vec::new();
-    for (pc, frame) in packing.frames.iter().enumerate() {
-        let here = |thread: usize, register: usize| match &known[thread][pc] {
-            None => Some(None),
-            Some(registers) => match registers[register] {
-                Known::Constant(value) => Some(Some(value)),
-                _ => None,
-            },
-        };
-        // Each thread that comes here has its own value, but always the same.
-        let is_constant =
-            |register: usize| (0..known.len()).all(|thread| here(thread, register).is_some());
-        let first = constants[0].len();
-        let mut fixed = Vec::new();
-        let mut stored = Vec::new();
-        for (register, kind) in frame.registers.iter().enumerate() {
-            match *kind {
-                Register::Stored(width) if !is_constant(register) => {
-                    stored.push((register as Reg, width));
-                    continue;
-                }
-                _ => fixed.push(register as Reg),
-            }
-            for (thread, constants) in constants.iter_mut().enumerate() {
-                let everywhere = match *kind {
-                    Register::Constant(value) => Some(value),
-                    Register::Stored(_) => None,
-                };
-                let own = here(thread, register).flatten();
-                constants.push(everywhere.or(own).unwrap_or(0));
-            }
-        }
-        frames.push(Frame::new(&stored, fixed, first, stop));
-    }
-    (frames, constants.into_iter().map(Into::into).collect())
-}
-
-impl Frame {
-    fn new(stored: &[(Reg, Width)], constants: Vec<Reg>, first: usize, stop: Width) -> Self {
-        // Behind the number of the stop.
-        let mut end = stop as u32;
-        let fields = stored.iter().map(|(register, width)| {
-            let bytes = *width as u32;
-            if end / WORD != (end + bytes - 1) / WORD {
-                end = end.next_multiple_of(WORD);
-            }
-            let field = Field {
-                byte: end,
-                width: *width,
-            };
-            end += bytes;
-            (*register, field)
-        });
-        Self {
-            fields: fields.collect(),
-            constants: constants.into(),
-            first,
-        }
-    }
-
-    fn bytes(&self, stop: Width) -> u32 {
-        let last = self.fields.last();
-        last.map_or(stop as u32, |(_, field)| field.byte + field.width as u32)
-    }
+/// How many words a thread has in an unpacked state, at most.
+fn room(spots: &Spots, locks: usize) -> u32 {
+    (header::LENGTH + MOST_HOLDS * locks + spots.registers()) as u32
 }
 
 /// Places for all global slots. What belongs to a thread (one element of an array that has as many as there are threads) goes

@@ -5,11 +5,11 @@ use raddle_lang::ast::IntType;
 use raddle_lang::hir::{self, Type};
 
 use super::code::{Width, largest};
-use super::constants::{Known, constants, frame_size};
+use super::constants::{Known, constants};
 use super::fixed::Fixed;
 use crate::op::{Op, Pc};
 use crate::program::Program;
-use crate::state::{Phase, header};
+use crate::state::Phase;
 
 /// Globals are in at most that many parts, so that a step that writes one of them changes a small
 /// part, and [`Changed`] has bits to spare for the threads.
@@ -58,6 +58,8 @@ pub(crate) struct Packing {
     ghosts: u64,
     /// The frame of a thread that is at an instruction.
     pub(super) frames: Vec<Frame>,
+    /// The width of registers that are integers.
+    pub(super) integer: Width,
     /// The width of registers that no frame knows, and of the words of objects.
     pub(super) anything: Width,
     /// Short numbers for where a thread is and its phase: by instruction and phase, and back.
@@ -65,7 +67,7 @@ pub(crate) struct Packing {
     stops: Vec<(Pc, Phase)>,
     /// How many words the part of each thread of `run` has, at least; none where threads call.
     pub(super) thread_words: Vec<u32>,
-    /// How many words such a thread has in an unpacked state, at least.
+    /// How many words such a thread has in an unpacked state, at least, if states have a fixed size.
     pub(super) thread_rooms: Vec<u32>,
     /// The fast way, if there is one.
     pub(crate) fixed: Option<Fixed>,
@@ -83,6 +85,7 @@ impl Packing {
             slots,
             globals,
             frames: frames(program, &widths),
+            integer: widths.integer,
             anything: widths.anything,
             numbers,
             stops,
@@ -92,6 +95,9 @@ impl Packing {
         };
         packing.size_threads(program);
         packing.fixed = Fixed::new(program, &packing);
+        if let Some(fixed) = &packing.fixed {
+            packing.thread_rooms = vec![fixed.room(); program.hir.starts.len()];
+        }
         packing.touched = touched(program, &packing);
         packing.ghosts = packing.parts_of(program.hir.initial.len()..packing.slots.len());
         packing
@@ -99,21 +105,16 @@ impl Packing {
 
     /// Threads that do not call keep the size of their part, whatever they do.
     fn size_threads(&mut self, program: &Program) {
-        let features = &program.features;
+        if program.features.calls {
+            return;
+        }
         for start in &program.hir.starts {
             let function = &program.functions[start.function.0 as usize];
             let code = function.entry as usize..function.end as usize;
             let words = |pc: usize| super::thread_words(program, self, pc as Pc);
             let stops = code.filter(|pc| program.code[*pc].is_visible());
             let most_words = stops.map(words).max().unwrap_or(1);
-            let fixed = !(features.calls || features.spawn || features.heap || features.read_locks);
-            let most_registers = frame_size(program, function.entry..function.end);
-            self.thread_words
-                .push(if features.calls { 0 } else { most_words });
-            self.thread_rooms.push(match fixed {
-                true => header::LENGTH as u32 + most_registers,
-                false => 0,
-            });
+            self.thread_words.push(most_words);
         }
     }
 
@@ -127,23 +128,6 @@ impl Packing {
     #[inline]
     pub(super) fn stop(&self, number: u32) -> (Pc, Phase) {
         self.stops[number as usize]
-    }
-
-    /// What all [numbers](Self::number) stand for, in order.
-    pub(crate) fn stops(&self) -> &[(Pc, Phase)] {
-        &self.stops
-    }
-
-    /// How wide the number of a stop is in states of a fixed size: wide enough for all stops at which threads are for long.
-    pub(super) fn stop_width(&self, program: &Program) -> Width {
-        let common = self.stops.iter().filter(|(pc, phase)| {
-            let op = &program.code[*pc as usize];
-            is_common(op, *pc, *phase) && program.function_at(*pc).is_some()
-        });
-        match common.count() < Width::One.escape() as usize {
-            true => Width::One,
-            false => Width::Two,
-        }
     }
 
     /// The parts that a write to a global slot can change.

@@ -34,13 +34,16 @@ pub(crate) mod code;
 pub(crate) mod constants;
 mod fields;
 mod fixed;
+mod frames;
 mod layout;
+mod spots;
+mod stops;
 
 use raddle_explore::{Changed, Packed};
 
 use self::code::Width;
 use self::fields::{Count, Escaped, Fields, InPlace, Reader, Sink, Writer};
-pub(crate) use self::fixed::GENERAL;
+pub(crate) use self::fixed::{GENERAL, MOST_HOLDS};
 pub(crate) use self::layout::Packing;
 use self::layout::Register;
 use crate::op::Pc;
@@ -280,7 +283,7 @@ pub(crate) fn decode(program: &Program, words: &[u64], state: &mut State) {
     let mut words = words;
     if let Some(fixed) = &packing.fixed {
         if fixed.parts(words).is_some() {
-            fixed.read(packing, program, words, state);
+            fixed.read(program, words, state);
             return;
         }
         words = &words[1..];

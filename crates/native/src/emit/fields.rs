@@ -147,16 +147,19 @@ impl Emitter<'_> {
             return false;
         };
         let frames = &self.compiling.bytecode.layout.frames;
+        let (Stop::Running(at) | Stop::Waiting(at) | Stop::Notified(at)) = stop else {
+            return false;
+        };
         let (before, after) = (
-            &frames[self.region.start.pc as usize],
-            &frames[stop.pc() as usize],
+            &frames[self.region.start.spot as usize],
+            &frames[at.spot as usize],
         );
         for (register, field) in after {
             let in_place = before.contains(&(*register, *field));
             if in_place && !self.region.written.contains(register) {
                 continue;
             }
-            let value = self.current(*register);
+            let value = self.register(*register);
             self.write(self.area, *field, value);
         }
         let bytes = |fields: &[(u16, Field)]| -> BTreeSet<u32> {
@@ -177,7 +180,7 @@ impl Emitter<'_> {
             return false;
         };
         let frames = &self.compiling.bytecode.layout.frames;
-        let before = frames[self.region.start.pc as usize].iter();
+        let before = frames[self.region.start.spot as usize].iter();
         let stale: Vec<u32> = before
             .flat_map(|(_, field)| field.byte..field.byte + 1 + u32::from(field.wide))
             .collect();

@@ -4,7 +4,7 @@
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{InstBuilder, Value};
-use raddle_machine::native::{Field, code_of};
+use raddle_machine::native::{Field, Layout, code_of};
 use raddle_machine::op::{LockKind, Op, Reg};
 
 use super::{Emitter, Exit, trusted};
@@ -17,6 +17,12 @@ pub(super) struct Cell {
     pub(super) known: Option<usize>,
     pub(super) slot: Value,
 }
+
+/// What is at an address.
+const ONE_BYTE: Field = Field {
+    byte: 0,
+    wide: false,
+};
 
 /// Whether an access writes.
 #[derive(Clone, Copy)]
@@ -140,7 +146,7 @@ impl Emitter<'_> {
         };
         let location = std::mem::offset_of!(NativeAccess, location) as i32;
         self.builder.ins().store(trusted(), cell.slot, at, location);
-        let place = i64::from(self.node.pc) << 16;
+        let place = i64::from(self.here().pc) << 16;
         let rest = match self.constants.get(&kind) {
             Some(kind) => self.constant(kind << 8 | place),
             None => {
@@ -354,16 +360,19 @@ impl Emitter<'_> {
                 self.when(free, |emitter| emitter.own(cell));
                 self.set(to, free);
             }
-            Op::UnlockRw { lock } => {
-                // Who holds it for reading, the interpreter knows.
-                let cell = self.cell(lock, 2);
-                let (writer, me) = (self.load(cell, 0), self.me());
-                let mine = self.compare(IntCC::Equal, writer, me);
-                self.unless(mine, Exit::GiveUp);
-                self.synchronise(cell, Writes::Yes, kind::RELEASE);
-                let nobody = self.constant(0);
-                self.store(cell, 0, nobody);
+            Op::ReadLock { lock } => {
+                let (cell, free) = self.has_no_writer(lock);
+                self.synchronise(cell, Writes::If(free), kind::ACQUIRE_SHARED);
+                self.block_unless(free);
+                self.share(cell);
             }
+            Op::TryReadLock { to, lock } => {
+                let (cell, free) = self.has_no_writer(lock);
+                self.synchronise(cell, Writes::If(free), kind::TRY_SHARED);
+                self.when(free, |emitter| emitter.share(cell));
+                self.set(to, free);
+            }
+            Op::UnlockRw { lock } => self.unlock_either(lock),
             Op::Down { semaphore } => {
                 let (cell, count, positive) = self.count(semaphore);
                 self.synchronise(cell, Writes::If(positive), kind::DOWN);
@@ -446,11 +455,7 @@ impl Emitter<'_> {
                     unreachable!("all slots are narrow");
                 };
                 let code = self.my_code();
-                let field = Field {
-                    byte: 0,
-                    wide: false,
-                };
-                self.write_code(address, field, code);
+                self.write_code(address, ONE_BYTE, code);
             }
             _ => {
                 let me = self.me();
@@ -491,6 +496,70 @@ impl Emitter<'_> {
         let (writer, readers) = (self.load(cell, 0), self.load(cell, 1));
         let users = self.builder.ins().bor(writer, readers);
         (cell, self.is_zero(users))
+    }
+
+    /// A reader-writer lock, and whether nobody holds it for writing.
+    fn has_no_writer(&mut self, lock: Reg) -> (Cell, Value) {
+        let cell = self.cell(lock, 2);
+        let writer = self.load(cell, 0);
+        (cell, self.is_zero(writer))
+    }
+
+    /// The address of how often the thread holds a lock for reading. Gives up if there is none.
+    fn hold(&mut self, cell: Cell) -> Value {
+        let holds = &self.tables.holds;
+        let byte = match cell.known {
+            Some(slot) => self.constant(holds[slot].into()),
+            None => {
+                let table = self.constant(holds.as_ptr() as i64);
+                let entry = self.builder.ins().iadd(table, cell.slot);
+                self.builder.ins().uload8(I64, trusted(), entry, 0)
+            }
+        };
+        self.unless(byte, Exit::GiveUp);
+        self.builder.ins().iadd(self.area, byte)
+    }
+
+    /// Takes a lock for reading, once more.
+    fn share(&mut self, cell: Cell) {
+        let at = self.hold(cell);
+        let count = self.read_code(at, ONE_BYTE);
+        self.below(count, Layout::MOST_HOLDS as i64);
+        let count = self.builder.ins().iadd_imm_s(count, 1);
+        self.write_code(at, ONE_BYTE, count);
+        let readers = self.load(cell, 1);
+        let readers = self.builder.ins().iadd_imm_s(readers, 1);
+        self.store(cell, 1, readers);
+    }
+
+    /// Gives up a lock that the thread holds for writing or for reading.
+    fn unlock_either(&mut self, lock: Reg) {
+        let cell = self.cell(lock, 2);
+        let (writer, me) = (self.load(cell, 0), self.me());
+        let mine = self.compare(IntCC::Equal, writer, me);
+        let nobody = self.constant(0);
+        if self.compiling.bytecode.layout.holds.is_empty() {
+            self.unless(mine, Exit::GiveUp);
+            self.synchronise(cell, Writes::Yes, kind::RELEASE);
+            self.store(cell, 0, nobody);
+            return;
+        }
+        let at = self.hold(cell);
+        let count = self.read_code(at, ONE_BYTE);
+        let held = self.builder.ins().bor(mine, count);
+        self.unless(held, Exit::GiveUp);
+        let [release, shared] =
+            [kind::RELEASE, kind::RELEASE_SHARED].map(|kind| self.constant(kind));
+        let kind = self.builder.ins().select(mine, release, shared);
+        self.access(cell, Writes::Yes, kind);
+        let writer = self.builder.ins().select(mine, nobody, writer);
+        self.store(cell, 0, writer);
+        let one_less = self.builder.ins().bxor_imm_s(mine, 1);
+        let readers = self.load(cell, 1);
+        let readers = self.builder.ins().isub(readers, one_less);
+        self.store(cell, 1, readers);
+        let count = self.builder.ins().isub(count, one_less);
+        self.write_code(at, ONE_BYTE, count);
     }
 
     /// A semaphore, its count, and whether it is positive.

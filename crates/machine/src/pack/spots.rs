@@ -1,0 +1,274 @@
+//! Where a thread of `run` can be when functions call functions.
+//!
+//! Without recursion, a thread has finitely many chains of calls, from the function that it starts with to the one that it is in. A
+//! *spot* is an instruction together with such a chain: the code of a function is repeated for each chain that leads to it, as
+//! if every call were replaced by the function. A spot tells
+//!
+//! - where the registers of the innermost frame begin among all words of the frames of the thread (its `base`): the interpreter
+//!   puts the frame of a call behind the `height` registers of the caller that are alive during the call, and a word for where to
+//!   return to;
+//! - how many words the frames have together: up to the base, and as many more as are alive at the instruction;
+//! - the words for where to return to: each is the same whenever a thread is there.
+//!
+//! So the words of all frames are one frame, whose registers are numbered from the bottom of the stack, and everything that is known of
+//! frames without calls holds for it: a call copies its arguments to other registers and jumps to the first spot of the function, and
+//! returning copies the result to a register and jumps behind the call.
+//!
+//! **Claim.** The words of the frames of a thread and its instruction tell its spot, and no two. *Why:* the instruction tells how many registers the innermost frame
+//! has; the word below it, where it returns to, and so the call that made it, which tells how many registers the frame below has; and so on down to the bottom. The
+//! chain of calls leads from the first spot of the thread to this one ([`Spots::find`]).
+//!
+//! Programs with recursion have no spots, nor have those with very many.
+
+use super::constants::frame_size;
+use crate::native::{Link, Spot};
+use crate::op::{Op, Pc, Reg};
+use crate::program::Program;
+
+/// Programs that have more spots than instructions, by more than this, have none.
+const MOST_COPIED: usize = 1 << 13;
+/// Frames have at most that many words together.
+const MOST_REGISTERS: usize = 256;
+/// The words of the frames at all spots, and those of all threads.
+const MOST_WORDS: usize = 1 << 22;
+const MOST_WORDS_OF_THREADS: usize = 1 << 24;
+/// Chains of calls are shorter than this, and than what the interpreter allows.
+const MOST_CALLS: usize = 64;
+
+/// The spots of a program.
+#[derive(Clone, Debug)]
+pub(crate) struct Spots {
+    all: Vec<Spot>,
+    /// Where each thread starts.
+    starts: Vec<u32>,
+    /// How many registers are used, by all frames of a thread together.
+    registers: usize,
+}
+
+impl Spots {
+    /// Nothing for a program that has none.
+    pub(super) fn of(program: &Program) -> Option<Self> {
+        let mut spots = Self {
+            all: Vec::new(),
+            starts: Vec::new(),
+            registers: 0,
+        };
+        for start in &program.hir.starts {
+            let function = start.function.0 as usize;
+            let entry = program.functions[function].entry;
+            let known = (spots.starts.iter()).find(|start| spots.at(**start).pc == entry);
+            let first = match known {
+                Some(first) => *first,
+                None => {
+                    let tree = spots.all.len() as u32;
+                    let outermost = Frame {
+                        tree,
+                        base: 0,
+                        returns: Link::None,
+                    };
+                    spots.expand(program, function, outermost, &mut Vec::new())?
+                }
+            };
+            spots.starts.push(first);
+        }
+        let words = (0..spots.all.len() as u32).map(|spot| spots.height(program, spot));
+        let words = words.sum::<usize>();
+        let fits = words <= MOST_WORDS && words * spots.starts.len() <= MOST_WORDS_OF_THREADS;
+        fits.then_some(spots)
+    }
+
+    /// Adds the spots of a function and of those that it calls; gives the first.
+    fn expand(
+        &mut self,
+        program: &Program,
+        function: usize,
+        frame: Frame,
+        chain: &mut Vec<usize>,
+    ) -> Option<u32> {
+        let code = program.functions[function].entry..program.functions[function].end;
+        let first = self.all.len() as u32;
+        let registers = frame.base + frame_size(program, code.clone()) as usize;
+        let most = program.code.len() + MOST_COPIED;
+        let fits = first as usize + code.len() <= most && registers <= MOST_REGISTERS;
+        if chain.contains(&function) || chain.len() >= MOST_CALLS || !fits {
+            return None;
+        }
+        self.registers = self.registers.max(registers);
+        self.all.extend(code.clone().map(|pc| Spot {
+            pc,
+            base: frame.base as Reg,
+            tree: frame.tree,
+            link: match program.code[pc as usize] {
+                Op::Return { .. } => frame.returns,
+                _ => Link::None,
+            },
+        }));
+        chain.push(function);
+        for (spot, pc) in (first..).zip(code) {
+            let Op::Call {
+                function,
+                height,
+                to,
+                ..
+            } = program.code[pc as usize]
+            else {
+                continue;
+            };
+            // What is alive behind the call: the registers that were, and the result.
+            let alive = program.heights[pc as usize + 1];
+            if alive > height && !(alive == height + 1 && to == height) {
+                return None;
+            }
+            let inner = Frame {
+                base: frame.base + height as usize + 1,
+                returns: Link::Returns {
+                    to: (frame.base + to as usize) as Reg,
+                    spot: spot + 1,
+                },
+                ..frame
+            };
+            let entry = self.expand(program, function as usize, inner, chain)?;
+            self.all[spot as usize].link = Link::Calls(entry);
+        }
+        chain.pop();
+        Some(first)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// All of them.
+    pub(crate) fn all(&self) -> &[Spot] {
+        &self.all
+    }
+
+    /// The spot of a number.
+    #[inline]
+    pub(super) fn at(&self, spot: u32) -> Spot {
+        self.all[spot as usize]
+    }
+
+    /// Where a thread starts.
+    #[inline]
+    pub(crate) fn start(&self, thread: usize) -> u32 {
+        self.starts[thread]
+    }
+
+    /// How many registers are used, by all frames of a thread together.
+    pub(crate) fn registers(&self) -> usize {
+        self.registers
+    }
+
+    /// How many words the frames of a thread have there.
+    #[inline]
+    pub(super) fn height(&self, program: &Program, spot: u32) -> usize {
+        let Spot { pc, base, .. } = self.at(spot);
+        base as usize + program.heights[pc as usize] as usize
+    }
+
+    /// Where a thread is, by its next instruction and the words of its frames.
+    #[inline]
+    pub(super) fn find(
+        &self,
+        program: &Program,
+        thread: usize,
+        pc: Pc,
+        frames: &[i64],
+    ) -> Option<u32> {
+        let base = frames.len() - program.heights[pc as usize] as usize;
+        self.find_above(program, thread, pc, &frames[..base])
+    }
+
+    /// The same, by the words below the innermost frame.
+    fn find_above(&self, program: &Program, thread: usize, pc: Pc, below: &[i64]) -> Option<u32> {
+        let entry = match below.split_last() {
+            None => self.start(thread),
+            Some((back, below)) => {
+                let call = *back as Pc - 1;
+                let Op::Call { height, .. } = program.code[call as usize] else {
+                    return None;
+                };
+                let below = &below[..below.len() - height as usize];
+                let caller = self.find_above(program, thread, call, below)?;
+                match self.at(caller).link {
+                    Link::Calls(entry) => entry,
+                    _ => return None,
+                }
+            }
+        };
+        let spot = entry + pc.checked_sub(self.at(entry).pc)?;
+        let found = self.all.get(spot as usize)?;
+        (found.pc == pc).then_some(spot)
+    }
+}
+
+/// A frame of a chain of calls.
+#[derive(Clone, Copy)]
+struct Frame {
+    /// The first spot of the function that the thread starts with.
+    tree: u32,
+    base: usize,
+    returns: Link,
+}
+
+#[cfg(test)]
+mod tests {
+    use raddle_lang::Source;
+
+    use super::*;
+
+    fn program(text: &str) -> Program {
+        let (program, problems) = crate::load(Source::new("test.rad", text));
+        program.unwrap_or_else(|| panic!("{text}: {problems:?}"))
+    }
+
+    /// Functions of which each calls the next one so many times.
+    fn chain(functions: usize, calls: usize) -> Program {
+        let mut text = String::from("int x; void f0() { x = 1; }");
+        for number in 1..functions {
+            let call = format!("f{}(); ", number - 1).repeat(calls);
+            text += &format!("void f{number}() {{ {call} }}");
+        }
+        program(&format!("{text} run f{}();", functions - 1))
+    }
+
+    #[test]
+    fn every_call_has_a_copy_of_its_function() {
+        let program = program(
+            "int x; int f(int k) { x = k; return k; }
+             int g(int k) { int r = f(k); return r + f(r); }
+             void t(int k) { x = g(k) + f(k); }
+             void u() { f(1); }
+             run t(1) || u() || t(2);",
+        );
+        let spots = Spots::of(&program).expect("there is no recursion");
+        assert_eq!(spots.start(0), spots.start(2));
+        let copies = |function: usize| {
+            let entry = program.functions[function].entry;
+            spots.all().iter().filter(|spot| spot.pc == entry).count()
+        };
+        let all: Vec<usize> = (0..4).map(copies).collect();
+        // `f`: twice in the `g` of `t`, once in `t`, once in `u`.
+        assert_eq!(all, [4, 1, 1, 1]);
+        for spot in spots.all() {
+            if let Link::Calls(entry) = spot.link {
+                let Op::Call { height, .. } = program.code[spot.pc as usize] else {
+                    panic!("{spot:?} is a call");
+                };
+                assert_eq!(spots.at(entry).base, spot.base + height + 1);
+                assert_eq!(spots.at(entry).tree, spot.tree);
+            }
+        }
+    }
+
+    #[test]
+    fn there_are_none_with_recursion_or_too_many() {
+        let recursive = "int x; void f(int k) { if (k > 0) { x = k; f(k - 1); } } run f(2);";
+        assert!(Spots::of(&program(recursive)).is_none());
+        assert!(Spots::of(&chain(MOST_CALLS, 1)).is_some());
+        assert!(Spots::of(&chain(MOST_CALLS + 1, 1)).is_none());
+        assert!(Spots::of(&chain(8, 2)).is_some());
+        assert!(Spots::of(&chain(20, 2)).is_none());
+    }
+}
