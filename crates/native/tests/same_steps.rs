@@ -1,7 +1,8 @@
 //! Native code and the interpreter make the same steps: status, state after it, footprint, changed parts, next choice.
 //!
 //! Every program of the corpus, of the examples and of the benchmark, and random programs, each up to
-//! a number of states: whatever state the interpreter reaches, both machines try every step in it. `RADDLE_TEST_PROGRAMS` and
+//! a number of states: whatever state the interpreter reaches, both machines try every step in it, one by one, and the native one also all
+//! at once. `RADDLE_TEST_PROGRAMS` and
 //! `RADDLE_TEST_SEED` say how many random programs, and which; `RADDLE_TEST_PROFILE`, what they are like.
 
 use std::collections::HashSet;
@@ -10,7 +11,9 @@ use std::sync::Arc;
 
 use raddle_difftest::campaign::Campaign;
 use raddle_difftest::generate::by_name;
-use raddle_explore::{Choice, Footprint, Packed, Position, Status, Step, System};
+use raddle_explore::{
+    Batch, Choice, Footprint, Packed, Parts, Position, Status, Step, Successors, System,
+};
 use raddle_lang::Source;
 use raddle_machine::{Granularity, Machine, Program, State};
 use raddle_native::{Code, NativeMachine, PackedState};
@@ -27,6 +30,8 @@ struct Compared {
     steps: u64,
     tried: u64,
     interpreted: u64,
+    /// States all of whose steps were made at once.
+    at_once: u64,
 }
 
 /// Compares both machines on the states of a program, as many as there may be.
@@ -48,6 +53,7 @@ fn compare_some(name: &str, program: &Arc<Program>, most: usize, compared: &mut 
     let mut pending = vec![interpreter.initial()];
     let (mut expected, mut found) = (Step::default(), Step::default());
     let (mut packed, mut next_packed) = (Packed::default(), Packed::default());
+    let mut successors = Expected::default();
     while let Some(mut state) = pending.pop() {
         interpreter.encode(&state, &mut packed);
         if seen.len() >= most || !seen.insert(packed.clone()) {
@@ -56,6 +62,7 @@ fn compare_some(name: &str, program: &Arc<Program>, most: usize, compared: &mut 
         // As a search sees it.
         interpreter.decode(packed.words(), &mut state);
         native.decode(packed.words(), &mut native_state);
+        successors.begin_state();
         for thread in 0..interpreter.thread_count(&state) {
             let thread = Position(thread as u32);
             let mut next = Some(Choice::FIRST);
@@ -77,6 +84,7 @@ fn compare_some(name: &str, program: &Arc<Program>, most: usize, compared: &mut 
                     thread,
                     &expected.footprint,
                 );
+                successors.count(&expected.status);
                 if matches!(expected.status, Status::Moved | Status::Failed(_)) {
                     // What only disciplines change, native code does not.
                     let both = expected.changed.with(found.changed);
@@ -92,10 +100,13 @@ fn compare_some(name: &str, program: &Arc<Program>, most: usize, compared: &mut 
                         &mut native_packed,
                     );
                     assert_eq!(next_packed.parts(), parts, "{name}");
+                    successors.states.push(next_packed.clone());
                     pending.push(expected.after.clone());
                 }
             }
+            successors.are_more |= next.is_some();
         }
+        compared.at_once += u64::from(successors.are_added(name, &mut native, packed.parts()));
     }
     assert_eq!(
         interpreter.unreached(),
@@ -114,6 +125,58 @@ fn compare_some(name: &str, program: &Arc<Program>, most: usize, compared: &mut 
     compared.compiled += 1;
     compared.tried += report.steps;
     compared.interpreted += report.interpreted;
+}
+
+/// The states after all steps from a state, as they are made one by one.
+#[derive(Default)]
+struct Expected {
+    states: Vec<Packed>,
+    steps: Successors,
+    fails: bool,
+    are_more: bool,
+}
+
+impl Expected {
+    fn begin_state(&mut self) {
+        *self = Self::default();
+    }
+
+    fn count(&mut self, status: &Status) {
+        *match status {
+            Status::Moved => &mut self.steps.moved,
+            Status::Blocked { .. } => &mut self.steps.blocked,
+            Status::Ended => &mut self.steps.ended,
+            Status::Failed(_) => {
+                self.fails = true;
+                return;
+            }
+        } += 1;
+    }
+
+    /// Makes them all at once, and says whether that was possible.
+    fn are_added(&self, name: &str, native: &mut NativeMachine, before: Parts<'_>) -> bool {
+        let mut batch = Batch::default();
+        batch.begin().0.extend_from_slice(before.words);
+        let Some(steps) = native.successors(&mut batch) else {
+            assert!(batch.is_empty(), "{name}");
+            return false;
+        };
+        if self.are_more {
+            return true;
+        }
+        assert!(!self.fails, "{name}");
+        let writes_plainly = steps.writes_plainly;
+        let expected = Successors {
+            writes_plainly,
+            ..self.steps
+        };
+        assert_eq!(steps, expected, "{name}");
+        assert_eq!(batch.len(), self.states.len(), "{name}");
+        for (number, state) in self.states.iter().enumerate() {
+            assert_eq!(batch.words(number), state.words(), "{name}");
+        }
+        true
+    }
 }
 
 /// Compares what reductions ask about a thread and what its next step touches.
@@ -376,5 +439,6 @@ fn compare_campaign(campaign: &Campaign) -> Compared {
     }
     println!("random programs: {compared:?}");
     assert!(compared.programs > programs / 4 * 3 && compared.interpreted < compared.tried / 2);
+    assert!(compared.at_once > compared.compiled);
     compared
 }

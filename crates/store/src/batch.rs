@@ -161,9 +161,10 @@ impl Batch {
         (state.changed, state.parent as usize)
     }
 
-    /// Begins another state, whose words are to be put where this returns. Says also which one it is.
+    /// Begins another state, whose words are to be put where this returns. Says also which one it is. A
+    /// [worker](crate::Worker::begin) does that, which knows what it has begun.
     #[inline]
-    pub(crate) fn begin(&mut self) -> (&mut Vec<u64>, usize) {
+    pub fn begin(&mut self) -> (&mut Vec<u64>, usize) {
         if self.states.is_empty() {
             self.parent = 0;
         }
