@@ -36,9 +36,9 @@ pub const STATES: u64 = 1 << 12;
 /// choice of a reduction is not to depend on that.
 const STEP_COSTS: f64 = 1.6;
 
-/// If a reduction is expected to take more than this, compared with the full search, it is not worth its while. It is a little above one, because fewer states
-/// take less memory.
-const WORTH: f64 = 1.1;
+/// If a reduction is expected to take more than this, compared with the full search, it is not worth its while. It is above one, because fewer states
+/// take less memory, and the guess is too high where much is left out.
+const WORTH: f64 = 1.3;
 
 /// A reduction that counts how much it leaves out.
 ///
