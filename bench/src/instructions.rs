@@ -34,6 +34,7 @@ const STAGES: &[Stage] = &[
     Stage {
         name: "step",
         functions: &[&[
+            "<raddle_native::machine::NativeMachine as raddle_explore::system::System>::successors",
             "<raddle_native::machine::NativeMachine as raddle_explore::system::System>::step",
         ]],
         may_be_missing: false,
@@ -46,16 +47,10 @@ const STAGES: &[Stage] = &[
     },
     Stage {
         name: "encode/insert",
-        functions: &[
-            &[
-                "<raddle_store::flat::FlatWorker<F> as raddle_store::Worker>::queue",
-                "<raddle_store::tree::worker::TreeWorker<F> as raddle_store::Worker>::queue",
-            ],
-            &[
-                "<raddle_store::flat::FlatWorker<F> as raddle_store::Worker>::flush",
-                "<raddle_store::tree::worker::TreeWorker<F> as raddle_store::Worker>::flush",
-            ],
-        ],
+        functions: &[&[
+            "<raddle_store::flat::FlatWorker<F> as raddle_store::Worker>::flush",
+            "<raddle_store::tree::worker::TreeWorker<F> as raddle_store::Worker>::flush",
+        ]],
         may_be_missing: false,
     },
     Stage {
