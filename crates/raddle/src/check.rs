@@ -312,8 +312,7 @@ impl Checker {
         let options = options.unwrap_or_else(|error| panic!("raddle: {error}"));
         let body = Arc::new(body);
         if std::thread::panicking() {
-            // A thread of an earlier check was left behind in the middle of a panic, which is counted for this real
-            // thread as long as that lives; or this is a destructor.
+            // This is a destructor. On a thread of its own, nothing of the check takes the panic for its own.
             return std::thread::scope(|scope| {
                 let checked = scope.spawn(|| Self::run_with(body, &options, place)).join();
                 checked.unwrap_or_else(|payload| std::panic::resume_unwind(payload))

@@ -22,9 +22,7 @@ impl State {
             });
             self.panics.len() - 1
         });
-        let thread = self.thread_mut(id);
-        thread.panicked = Some(index);
-        thread.panicking = false;
+        self.thread_mut(id).panicked = Some(index);
     }
 
     /// What to say of a panic: the last one is why the execution fails, the first one what it began with.
