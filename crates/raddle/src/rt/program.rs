@@ -405,6 +405,7 @@ impl Execution for Program {
             self.make(next, step);
             let mut state = self.runtime.state.borrow_mut();
             let last = state.deeds.last_in_script().unwrap_or(next);
+            state.check_progress_again(last.thread);
             state.compare(last)?;
         }
         let state = self.runtime.state.borrow();

@@ -143,4 +143,11 @@ impl State {
             });
         }
     }
+
+    /// The same for a step that is made again. There is something to see only if executions go on after a failure: otherwise none is run beyond it.
+    pub(super) fn check_progress_again(&mut self, id: ThreadId) {
+        if self.settings.keep_going {
+            self.check_progress(id);
+        }
+    }
 }
