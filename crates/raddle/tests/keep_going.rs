@@ -155,6 +155,7 @@ fn objects_with_other_numbers_make_no_other_failure() {
         let mutex = Arc::new(Mutex::new(0));
         let other = mutex.clone();
         thread::spawn(move || drop(other.lock()));
+        AtomicU32::new(0).load(SeqCst);
         let own = Mutex::new(0);
         let _one = own.lock();
         let _two = own.lock();
