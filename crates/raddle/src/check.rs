@@ -222,6 +222,7 @@ impl Checker {
 
     /// Whether to go on after a failure. The check then makes all other executions too; [`Failed::found`] has all failures that differ, each
     /// with a schedule. In an execution that fails, the thread that has failed stops, and the others go on.
+    /// Failures differ if their kinds, threads, places or messages do; the numbers of objects ("mutex 1") depend on the schedule and do not count.
     ///
     /// ```
     /// use raddle::sync::Arc;

@@ -16,6 +16,9 @@ pub struct Failure {
     pub remarks: Vec<Remark>,
 }
 
+/// What a remark is told from others by.
+type Told<'a> = (Option<ThreadId>, &'a Spot, String);
+
 impl Failure {
     /// Whether it is the same failure as that of another execution.
     ///
@@ -26,7 +29,7 @@ impl Failure {
         self.kind == other.kind && self.essence() == other.essence()
     }
 
-    fn essence(&self) -> (String, Vec<(Option<ThreadId>, &Spot, String)>) {
+    fn essence(&self) -> (String, Vec<Told<'_>>) {
         let is_own = !matches!(self.kind, FailureKind::Panic | FailureKind::Diverged);
         let without_numbers = |text: &str| {
             let is_number = |word: &&str| {
