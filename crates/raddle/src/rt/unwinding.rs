@@ -35,8 +35,9 @@ const STACK_SIZE: usize = 64 << 10;
 /// A coroutine that raises a panic, stops, catches the panic, stops, and so on.
 struct Decoy(Coroutine<(), (), (), DefaultStack>);
 
-// SAFETY: its frames are those of `Decoy::new` and what that calls, which borrow from each other only. It stops in `suspend`, and what runs
-// before and after that shares no function in which something of the real thread could be kept.
+// SAFETY: its frames are those of `Decoy::new` and what that calls, which borrow from each other only. None of those that are alive while it is stopped has
+// touched the count: `resume_unwind` has, whose frames are gone by then, and the catching end of `catch_unwind` does afterwards. So nobody
+// has an address of something that belongs to the real thread before.
 unsafe impl Send for Decoy {}
 
 /// Stops a decoy while its panic unwinds it.
