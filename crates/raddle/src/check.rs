@@ -222,6 +222,7 @@ impl Checker {
 
     /// Whether to go on after a failure. The check then makes all other executions too; [`Failed::found`] has all failures that differ, each
     /// with a schedule. In an execution that fails, the thread that has failed stops, and the others go on.
+    /// Failures differ if their kinds, threads, places or messages do; the numbers of objects ("mutex 1") depend on the schedule and do not count.
     ///
     /// ```
     /// use raddle::sync::Arc;
@@ -312,8 +313,7 @@ impl Checker {
         let options = options.unwrap_or_else(|error| panic!("raddle: {error}"));
         let body = Arc::new(body);
         if std::thread::panicking() {
-            // A thread of an earlier check was left behind in the middle of a panic, which is counted for this real
-            // thread as long as that lives; or this is a destructor.
+            // This is a destructor. On a thread of its own, nothing of the check takes the panic for its own.
             return std::thread::scope(|scope| {
                 let checked = scope.spawn(|| Self::run_with(body, &options, place)).join();
                 checked.unwrap_or_else(|payload| std::panic::resume_unwind(payload))

@@ -58,7 +58,7 @@ pub(crate) fn found_by_going_on(checked: &Checked) -> (Vec<&Finding>, u64) {
 /// Adds failures that differ, and counts those that do not.
 fn join(known: &mut Vec<Finding>, others: impl IntoIterator<Item = Finding>) {
     for finding in others {
-        let same = |known: &&mut Finding| known.failure == finding.failure;
+        let same = |known: &&mut Finding| known.failure.is_like(&finding.failure);
         match known.iter_mut().find(same) {
             Some(known) => known.executions += finding.executions,
             None => known.push(finding),
@@ -255,7 +255,9 @@ impl<'a> Run<'a> {
     fn told(&mut self, attempt: Attempt) -> Checked {
         let mut violations = std::mem::take(&mut self.found);
         if let Some(failure) = attempt.failure {
-            let found = violations.iter().position(|one| one.failure == failure);
+            let found = violations
+                .iter()
+                .position(|one| one.failure.is_like(&failure));
             let told = match found {
                 Some(position) => violations.remove(position),
                 None => Finding {

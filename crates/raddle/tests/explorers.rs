@@ -343,3 +343,51 @@ fn several_workers_keep_to_limits() {
         .check(adds(3, 3));
     assert_eq!((report.executions, report.complete), (50, false));
 }
+
+/// A choice of many values costs nothing before they are taken, so limits hold.
+#[test]
+fn limits_hold_for_a_choice_of_many_values() {
+    for explorer in ["optimal", "bounded", "dfs"] {
+        for workers in [1, 2] {
+            let begin = Instant::now();
+            let report = Checker::new()
+                .explorer(explorer)
+                .workers(workers)
+                .max_executions(1000)
+                .check(|| {
+                    let _ = raddle::choose(0..1_000_000);
+                });
+            assert_eq!((report.executions, report.complete), (1000, false));
+            assert!(
+                begin.elapsed() < Duration::from_secs(5),
+                "{explorer}: {:?}",
+                begin.elapsed()
+            );
+        }
+    }
+    let begin = Instant::now();
+    let report = Checker::new()
+        .explorer("optimal")
+        .max_duration(Duration::from_millis(500))
+        .check(|| {
+            let _ = raddle::choose(0..1_000_000_000);
+        });
+    assert!(!report.complete);
+    assert!(begin.elapsed() < Duration::from_secs(2));
+}
+
+/// All values are taken, once each.
+#[test]
+fn all_values_of_a_choice_are_taken() {
+    for workers in [1, 2] {
+        let checker = Checker::new().explorer("optimal").workers(workers);
+        let report = checker.check(|| {
+            let number = Arc::new(AtomicUsize::new(0));
+            let other = number.clone();
+            let child = thread::spawn(move || other.store(raddle::choose(0..100), SeqCst));
+            number.store(raddle::choose(0..50), SeqCst);
+            child.join().unwrap();
+        });
+        assert_eq!((report.executions, report.complete), (10_000, true));
+    }
+}

@@ -123,3 +123,63 @@ fn a_check_without_failures_reports_as_before() {
     });
     assert!(report.complete);
 }
+
+/// A failure in the part of an execution that was run before is seen again, however often that part is run.
+#[test]
+fn a_self_deadlock_is_one_failure() {
+    fn body() {
+        thread::spawn(|| {
+            let _ = raddle::choose(0..3);
+        });
+        let mutex = Mutex::new(0);
+        let _one = mutex.lock();
+        let _two = mutex.lock();
+    }
+    for explorer in ["optimal", "dfs", "bounded", "iterative"] {
+        let failed = Checker::new().explorer(explorer).keep_going(true).run(body);
+        let failed = failed.unwrap_err();
+        let [found] = &failed.found.different[..] else {
+            panic!("{explorer}: {}", failed.text);
+        };
+        assert_eq!(found.failure.kind, FailureKind::SelfDeadlock);
+        assert_eq!(found.executions, failed.executions);
+        let again = Checker::new().keep_going(true).replay(&found.schedule);
+        assert_eq!(again.run(body).unwrap_err().failure, found.failure);
+    }
+}
+
+/// Which mutex is the first one depends on who comes first, and the failure does not.
+#[test]
+fn objects_with_other_numbers_make_no_other_failure() {
+    let failed = Checker::new().explorer("dfs").keep_going(true).run(|| {
+        let other = Mutex::new(0);
+        thread::spawn(move || drop(other.lock()));
+        AtomicU32::new(0).load(SeqCst);
+        let own = Mutex::new(0);
+        let _one = own.lock();
+        let _two = own.lock();
+    });
+    let failed = failed.unwrap_err();
+    assert!(failed.executions > 1);
+    assert_eq!(failed.found.different.len(), 1, "{}", failed.text);
+    assert_eq!(failed.found.different[0].executions, failed.executions);
+}
+
+/// Numbers that the program itself tells make a difference, and so do places.
+#[test]
+fn other_messages_and_places_make_other_failures() {
+    let failed = Checker::new().keep_going(true).run(|| {
+        let mutex = Mutex::new(0);
+        let _one = mutex.lock();
+        match raddle::choose(0..4) {
+            0 => panic!("number 0"),
+            1 => panic!("number 1"),
+            2 => drop(mutex.lock()),
+            _ => {
+                let _two = mutex.lock();
+            }
+        }
+    });
+    let failed = failed.unwrap_err();
+    assert_eq!(failed.found.different.len(), 4, "{}", failed.text);
+}

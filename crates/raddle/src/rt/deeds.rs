@@ -403,11 +403,12 @@ impl State {
         if next.thread != self.current {
             return false;
         }
-        if let Some(last) = self.deeds.last_in_script()
-            && let Err(diverged) = self.compare(last)
-        {
-            self.deeds.diverged = Some(diverged);
-            return false;
+        if let Some(last) = self.deeds.last_in_script() {
+            self.check_progress_again(last.thread);
+            if let Err(diverged) = self.compare(last) {
+                self.deeds.diverged = Some(diverged);
+                return false;
+            }
         }
         self.deeds.follow();
         let mut step = std::mem::take(&mut self.made_again);

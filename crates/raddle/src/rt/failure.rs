@@ -16,6 +16,52 @@ pub struct Failure {
     pub remarks: Vec<Remark>,
 }
 
+/// What a remark is told from others by.
+type Told<'a> = (Option<ThreadId>, &'a Spot, String);
+
+impl Failure {
+    /// Whether it is the same failure as that of another execution.
+    ///
+    /// Objects and threads are numbered in the order in which an execution comes by them, so what is "mutex 1" in one execution may be "mutex 2" in another. So
+    /// failures are told apart by the threads, which have ids, by the places, and by what is said there without
+    /// the numbers. What a panic says is the program's own, and its numbers count.
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        self.kind == other.kind && self.essence() == other.essence()
+    }
+
+    fn essence(&self) -> (String, Vec<Told<'_>>) {
+        let is_own = !matches!(self.kind, FailureKind::Panic | FailureKind::Diverged);
+        let without_numbers = |text: &str| {
+            let is_number = |word: &&str| {
+                let word = word.trim_end_matches(',');
+                !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit())
+            };
+            let words = text.split(' ').filter(|word| !is_number(word));
+            words.collect::<Vec<_>>().join(" ")
+        };
+        let message = match self.kind {
+            // It names the thread of the last remark, and repeats it.
+            FailureKind::Panic if !self.remarks.is_empty() => String::new(),
+            _ if is_own => without_numbers(&self.message),
+            _ => self.message.clone(),
+        };
+        let mut remarks = Vec::new();
+        for Remark { thread, at, text } in &self.remarks {
+            let text = if is_own {
+                without_numbers(text)
+            } else {
+                text.clone()
+            };
+            remarks.push((*thread, at, text));
+        }
+        if is_own {
+            // They come in the order in which the threads were started.
+            remarks.sort_by_key(|remark| remark.0);
+        }
+        (message, remarks)
+    }
+}
+
 /// Kinds of failures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FailureKind {

@@ -8,7 +8,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use corosensei::stack::{DefaultStack, Stack as _};
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 
-use super::Runtime;
+use super::{Runtime, unwinding};
 
 /// What threads run on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,6 +33,8 @@ pub(crate) enum Fiber {
         coroutine: Coroutine<(), (), (), DefaultStack>,
         /// Where its stack ends.
         limit: usize,
+        /// How many panics unwound it when it stopped.
+        panics: u32,
     },
     Thread(RealThread),
 }
@@ -105,7 +107,11 @@ impl Fibers {
                     unsafe { (*runtime).entered(Suspender::Coroutine(yielder)) };
                     run();
                 });
-                Fiber::Coroutine { coroutine, limit }
+                Fiber::Coroutine {
+                    coroutine,
+                    limit,
+                    panics: 0,
+                }
             }
             Backend::Threads => {
                 let size = size.max(self.stack_size);
@@ -186,12 +192,23 @@ impl Fiber {
     }
 
     /// Lets it run until it suspends itself (`false`) or ends (`true`).
-    pub(crate) fn resume(&mut self) -> bool {
+    pub(crate) fn resume(&mut self, runtime: *const Runtime) -> bool {
         match self {
-            Self::Coroutine { coroutine, .. } => match coroutine.resume(()) {
-                CoroutineResult::Yield(()) => false,
-                CoroutineResult::Return(()) => true,
-            },
+            Self::Coroutine {
+                coroutine, panics, ..
+            } => {
+                let outer_panics = unwinding::take();
+                unwinding::give(*panics);
+                let outer = replace_current(runtime);
+                let result = coroutine.resume(());
+                replace_current(outer);
+                *panics = unwinding::take();
+                unwinding::give(outer_panics);
+                match result {
+                    CoroutineResult::Yield(()) => false,
+                    CoroutineResult::Return(()) => true,
+                }
+            }
             Self::Thread(thread) => thread.resume(),
         }
     }
@@ -264,12 +281,12 @@ impl RealThread {
                 // SAFETY: the runtime lives until all of its fibers have ended or were abandoned; those never
                 // get their turn.
                 unsafe {
-                    super::set_current(runtime);
+                    replace_current(runtime);
                     (*runtime).entered(Suspender::Thread(&raw const *inside));
                 }
                 // A panic was caught below, so this is only for what was not expected.
                 let ended = catch_unwind(AssertUnwindSafe(run));
-                super::set_current(std::ptr::null());
+                replace_current(std::ptr::null());
                 drop(ended);
                 inside.give(Whose::Nobodys);
             })
@@ -300,7 +317,7 @@ thread_local! {
     static CURRENT: Cell<*const Runtime> = const { Cell::new(std::ptr::null()) };
 }
 
-pub(super) fn replace_current(runtime: *const Runtime) -> *const Runtime {
+fn replace_current(runtime: *const Runtime) -> *const Runtime {
     CURRENT.replace(runtime)
 }
 

@@ -30,6 +30,7 @@ mod statics;
 mod story;
 mod teardown;
 mod thread;
+mod unwinding;
 mod verdict;
 mod views;
 
@@ -91,10 +92,6 @@ impl Runtime {
                 Err(misuse) => Err(misuse),
                 Ok(operation) if state.phase == Phase::Running => {
                     let current = state.current;
-                    if state.thread(current).panicking && !std::thread::panicking() {
-                        // It was caught.
-                        state.thread_mut(current).panicking = false;
-                    }
                     if !state.thread(current).dropping.is_empty() {
                         state.content_operates();
                     }
@@ -144,10 +141,6 @@ impl Runtime {
             unreachable!("a thread of an execution that has failed was resumed");
         }
     }
-}
-
-fn set_current(runtime: *const Runtime) {
-    fiber::replace_current(runtime);
 }
 
 /// The runtime of the thread that is running, if it is run by one.
@@ -221,19 +214,4 @@ pub(crate) fn depends_on_thread() {
     {
         state.content_operates();
     }
-}
-
-/// Whether a panic unwinds the current thread.
-pub(crate) fn panicking() -> bool {
-    if !std::thread::panicking() {
-        return false;
-    }
-    let Some(runtime) = try_current() else {
-        return true;
-    };
-    let state = runtime.state.borrow();
-    // The standard library counts for all coroutines together.
-    state.phase != Phase::Running
-        || state.thread(state.current).panicking
-        || !state.others_are_panicking()
 }

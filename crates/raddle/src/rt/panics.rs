@@ -1,6 +1,5 @@
 //! Panics of the code under test.
 
-use std::cell::Cell;
 use std::panic::PanicHookInfo;
 use std::sync::Once;
 
@@ -15,22 +14,6 @@ pub(crate) struct Panic {
     pub(crate) thread: ThreadId,
     pub(crate) message: String,
     pub(crate) at: Spot,
-}
-
-thread_local! {
-    /// How many fibers were left behind on this real thread while a panic unwound them. The standard library takes the thread to be panicking from then
-    /// on, in all executions and checks that follow.
-    static LEFT_BEHIND: Cell<u32> = const { Cell::new(0) };
-}
-
-/// A fiber is left behind while a panic unwinds it.
-pub(super) fn leave_behind() {
-    LEFT_BEHIND.set(LEFT_BEHIND.get() + 1);
-}
-
-/// Whether a fiber was left behind on this real thread while a panic unwound it.
-pub(super) fn are_left_behind() -> bool {
-    LEFT_BEHIND.get() > 0
 }
 
 /// Sets up the hook that keeps panics inside of executions quiet and remembers them.
@@ -67,7 +50,6 @@ fn observe(info: &PanicHookInfo<'_>) -> bool {
         eprintln!("{}", last_words(&state));
         return true;
     }
-    state.thread_mut(thread).panicking = true;
     state.panics.push(Panic {
         thread,
         message,

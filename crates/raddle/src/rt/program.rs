@@ -11,7 +11,7 @@ use raddle_schedule::{Cut, Diverged, Execution, Move, Observed, Readiness, Threa
 
 use super::account::Account;
 use super::failure::Failure;
-use super::fiber::{Fiber, Fibers, replace_current};
+use super::fiber::{Fiber, Fibers};
 use super::knowledge::{Knowledge, Lessons};
 use super::operation::Operation;
 use super::panics::install_hook;
@@ -315,9 +315,7 @@ impl Program {
         let Some(fiber) = &mut self.fibers[id.index()] else {
             return;
         };
-        let outer = replace_current(&raw const *self.runtime);
-        let ended = fiber.resume();
-        replace_current(outer);
+        let ended = fiber.resume(&raw const *self.runtime);
         if ended {
             if let Some(fiber) = self.fibers[id.index()].take() {
                 self.pool.recycle(fiber);
@@ -407,6 +405,7 @@ impl Execution for Program {
             self.make(next, step);
             let mut state = self.runtime.state.borrow_mut();
             let last = state.deeds.last_in_script().unwrap_or(next);
+            state.check_progress_again(last.thread);
             state.compare(last)?;
         }
         let state = self.runtime.state.borrow();
@@ -433,9 +432,8 @@ impl Execution for Program {
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // While the explorer itself panics, threads that ran on would think that they do. A panic that unwinds one of the threads is another
-        // matter: it seems to be one of the explorer, since they share a real thread.
-        if std::thread::panicking() && !self.runtime.state.borrow().are_panicking() {
+        // A panic of the explorer itself may come from anywhere, also from the middle of a step: no code under test runs then.
+        if std::thread::panicking() {
             self.abandon();
         } else {
             self.end();
@@ -464,7 +462,6 @@ fn run_thread(body: impl FnOnce()) {
         return;
     }
     let id = state.current;
-    state.thread_mut(id).panicking = false;
     if ended.is_err() || locals.is_err() {
         state.note_panic(id);
         // As in `std`, nothing can catch what a thread-local's destructor throws.

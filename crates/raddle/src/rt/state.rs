@@ -14,7 +14,7 @@ use super::failure::Failure;
 use super::nested::Nested;
 use super::objects::{Channel, Id, Kind, Known, Objects};
 use super::operation::Operation;
-use super::panics::{self, Panic};
+use super::panics::Panic;
 use super::polling::{Pasts, Sites};
 use super::quarantine::{Earlier, Quarantine};
 use super::statics::{self, Copies};
@@ -447,19 +447,6 @@ impl State {
             };
             thread.waits_in_time && !thread.ended && !notified()
         })
-    }
-
-    /// Whether a panic unwinds a thread other than the current one, here or in an execution that was left behind.
-    pub(crate) fn others_are_panicking(&self) -> bool {
-        let mut started = self.started.iter();
-        panics::are_left_behind()
-            || started.any(|&id| id != self.current && self.thread(id).panicking)
-    }
-
-    /// Whether a panic unwinds any thread.
-    pub(super) fn are_panicking(&self) -> bool {
-        let mut started = self.started.iter();
-        panics::are_left_behind() || started.any(|&id| self.thread(id).panicking)
     }
 
     /// Ends the execution with a failure, unless it has one already; or, if it is to go on, ends the thread that has failed.

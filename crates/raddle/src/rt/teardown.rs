@@ -34,9 +34,8 @@ use raddle_schedule::{Execution as _, Move, Observed, ThreadId};
 
 use super::Runtime;
 use super::effect::effect;
-use super::fiber::{Backend, replace_current};
+use super::fiber::Backend;
 use super::operation::{Operation, channel, once};
-use super::panics;
 use super::program::Program;
 use super::state::{Phase, State};
 
@@ -115,12 +114,10 @@ impl Program {
             state.phase = Phase::Teardown;
             state.is_over() && state.failure.is_none()
         };
-        let outer = replace_current(&raw const *self.runtime);
         let dropped = is_over && self.drop_statics();
         if !is_over {
             self.leave_behind();
         }
-        replace_current(outer);
         dropped
     }
 
@@ -184,12 +181,9 @@ impl Program {
             // SAFETY: the runtime lives until the fiber has ended or was abandoned.
             all.set(unsafe { (*runtime).drop_statics() });
         });
-        if fiber.resume() {
+        if fiber.resume(runtime) {
             self.pool.recycle(fiber);
         } else {
-            if self.runtime.state.borrow().thread(ThreadId::MAIN).panicking {
-                panics::leave_behind();
-            }
             self.left.add_one();
             self.pool.abandon(fiber);
             self.runtime.leak_statics();
@@ -207,9 +201,6 @@ impl Program {
             state.thread_mut(id).forget_locals();
             let fiber = self.fibers.get_mut(id.index()).and_then(Option::take);
             let Some(fiber) = fiber else { continue };
-            if state.thread(id).panicking {
-                panics::leave_behind();
-            }
             self.left.add_one();
             self.pool.abandon(fiber);
         }

@@ -63,8 +63,6 @@ pub(crate) struct Thread {
     /// Its thread-local values, by the address of their key.
     pub(crate) locals: HashMap<usize, Local>,
     pub(crate) local_order: Vec<usize>,
-    /// Whether a panic unwinds it.
-    pub(crate) panicking: bool,
     /// The number of its panic, if one ended it.
     pub(crate) panicked: Option<usize>,
     /// Whether another thread has seen how it ended.
@@ -113,7 +111,6 @@ impl Thread {
             // One of their destructors has panicked.
             self.forget_locals();
         }
-        self.panicking = false;
         self.panicked = None;
         self.joined = false;
         self.waits_in_time = false;

@@ -22,9 +22,7 @@ impl State {
             });
             self.panics.len() - 1
         });
-        let thread = self.thread_mut(id);
-        thread.panicked = Some(index);
-        thread.panicking = false;
+        self.thread_mut(id).panicked = Some(index);
     }
 
     /// What to say of a panic: the last one is why the execution fails, the first one what it began with.
@@ -143,6 +141,13 @@ impl State {
                 message: format!("no end after {} steps", self.made.len()),
                 remarks,
             });
+        }
+    }
+
+    /// The same for a step that is made again. There is something to see only if executions go on after a failure: otherwise none is run beyond it.
+    pub(super) fn check_progress_again(&mut self, id: ThreadId) {
+        if self.settings.keep_going {
+            self.check_progress(id);
         }
     }
 }

@@ -120,7 +120,7 @@ impl<T: ?Sized> Mutex<T> {
         let guard = MutexGuard {
             mutex: self,
             place,
-            was_panicking: rt::panicking(),
+            was_panicking: std::thread::panicking(),
             changes: Changes::default(),
             not_send: PhantomData,
         };
@@ -243,7 +243,7 @@ impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
 
 impl<T: ?Sized> Drop for MutexGuard<'_, T> {
     fn drop(&mut self) {
-        if !self.was_panicking && rt::panicking() {
+        if !self.was_panicking && std::thread::panicking() {
             self.mutex.set_poison(self.place, true);
         }
         unlock(self.mutex, self.place, self.left());

@@ -161,7 +161,7 @@ impl<T: ?Sized> RwLock<T> {
         let guard = RwLockWriteGuard {
             lock: self,
             place,
-            was_panicking: rt::panicking(),
+            was_panicking: std::thread::panicking(),
             changes: Changes::default(),
             not_send: PhantomData,
         };
@@ -320,7 +320,7 @@ impl<T: ?Sized> DerefMut for RwLockWriteGuard<'_, T> {
 
 impl<T: ?Sized> Drop for RwLockWriteGuard<'_, T> {
     fn drop(&mut self) {
-        if !self.was_panicking && rt::panicking() {
+        if !self.was_panicking && std::thread::panicking() {
             self.lock.set_poison(self.place, true);
         }
         if rt::try_current().is_none() {

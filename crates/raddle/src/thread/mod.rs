@@ -30,7 +30,7 @@ pub use std::thread::Result;
 #[must_use]
 pub fn panicking() -> bool {
     crate::rt::depends_on_thread();
-    crate::rt::panicking()
+    std::thread::panicking()
 }
 
 /// How many threads can run at once: as `std::thread::available_parallelism`, but the same in each

@@ -134,6 +134,7 @@ fn random_op(random: &mut Numbers, kinds: u64) -> Vec<Op> {
         9 => vec![TryReadLock(4), Unless(1, 2), Read(x), ReadUnlock(4)],
         10 => vec![Read(x), Unless(1, 1), Write(1 - x, 2)],
         11 => vec![Choose(2), Unless(1, 1), Write(x, value)],
+        21 => vec![Choose(4), Unless(2, 1), Write(x, value)],
         12 => vec![Await(x, value)],
         13 => vec![Add(5, 1)],
         14 => vec![Down(5)],
@@ -173,11 +174,60 @@ fn random_program(seed: u64, kinds: u64) -> Program {
 
 #[test]
 fn random_programs() {
-    let count = programs(3000);
+    optimal_runs_each_class_once(3000, |seed| {
+        random_program(seed, [3, 6, 11, 13, 16, 22][seed as usize % 6])
+    });
+}
+
+/// Each alternative plans the next one: all of them are run, after whatever may come before.
+#[test]
+fn random_programs_with_many_alternatives() {
+    optimal_runs_each_class_once(1500, |seed| {
+        let mut random = Numbers(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 77);
+        random.below(2);
+        let threads = 2 + random.below(3);
+        let most = if threads == 2 { 2 } else { 1 };
+        let thread = |random: &mut Numbers| {
+            let ops = 1 + random.below(most);
+            (0..ops).map(|_| op_with_alternatives(random)).collect()
+        };
+        (0..threads).map(|_| thread(&mut random)).collect()
+    });
+}
+
+fn op_with_alternatives(random: &mut Numbers) -> Vec<Op> {
+    let x = random.below(2) as u32;
+    let value = 1 + random.below(2);
+    let (alternatives, one) = (2 + random.below(3) as u32, random.below(4));
+    match random.below(10) {
+        0 | 1 => vec![Choose(alternatives), Unless(one, 1), Write(x, value)],
+        2 => vec![Choose(alternatives), Unless(one, 1), Read(x)],
+        3 => vec![
+            Read(x),
+            Unless(1, 1),
+            Choose(alternatives),
+            Unless(one, 1),
+            Add(5, 1),
+        ],
+        4 => vec![
+            Lock(2),
+            Choose(alternatives),
+            Unless(one, 1),
+            Write(x, value),
+            Unlock(2),
+        ],
+        5 => vec![Lock(2), Wait(6, 2), Read(x), Unlock(2)],
+        6 | 7 => vec![NotifyOne(6)],
+        8 => vec![Read(x)],
+        _ => vec![Write(x, value)],
+    }
+}
+
+fn optimal_runs_each_class_once(usual: u64, program: impl Fn(u64) -> Program) {
+    let count = programs(usual);
     let mut looked_at = 0;
     for seed in 0..count {
-        let kinds = [3, 6, 11, 13, 16, 21][seed as usize % 6];
-        let program = random_program(seed, kinds);
+        let program = program(seed);
         let flat = flat(&program);
         let threads: Vec<&[Op]> = flat.iter().map(Vec::as_slice).collect();
         let mut optimal = Optimal::default();
@@ -208,7 +258,7 @@ fn random_programs() {
 fn random_programs_within_bounds() {
     let count = programs(600);
     for seed in 0..count {
-        let kinds = [3, 6, 11, 13, 16, 21][seed as usize % 6];
+        let kinds = [3, 6, 11, 13, 16, 22][seed as usize % 6];
         let program = random_program(seed, kinds);
         let flat = flat(&program);
         let threads: Vec<&[Op]> = flat.iter().map(Vec::as_slice).collect();
@@ -322,7 +372,7 @@ fn a_schedule_is_replayed() {
 #[test]
 fn larger_random_programs() {
     for seed in 0..programs(300) {
-        let kinds = [3, 6, 11, 13, 16, 21][seed as usize % 6];
+        let kinds = [3, 6, 11, 13, 16, 22][seed as usize % 6];
         let mut program = random_program(seed * 3 + 1_000_000, kinds);
         program.extend(random_program(seed * 3 + 2_000_000, kinds));
         program.truncate(4);
@@ -530,7 +580,7 @@ fn together_as_alone(explorer: &(impl Explorer + Clone), program: &Program) {
 }
 
 fn program_for_workers(seed: u64) -> Program {
-    let kinds = [3, 6, 11, 13, 16, 21][seed as usize % 6];
+    let kinds = [3, 6, 11, 13, 16, 22][seed as usize % 6];
     let mut program = random_program(seed * 3 + 3_000_000, kinds);
     program.extend(random_program(seed * 3 + 4_000_000, kinds));
     program.truncate(4);

@@ -21,7 +21,12 @@
 //!   without the last conflicting event (`Race::hidden_ways`).
 //! - **Readers.** Taking a lock for reading commutes with other such steps. When a writer is moved before
 //!   one reader, other readers that would then still hold the lock have to go too; see `Race::spare`.
-//! - **Alternatives** of one step exclude each other like the two orders of a race, and are treated as one.
+//! - **Alternatives** of one step exclude each other like the two orders of a race, and are treated as one. An execution with alternative `i` of a step plans
+//!   alternative `i + 1` only, and the last one plans the first, so a choice of a million values costs no more than
+//!   those of its executions that are run. That is enough. Let an execution take alternative `i`, and let `w` be what does not come after the step. `w` and
+//!   alternative `i + 1` are planned, so all executions that begin with them are covered, and one of these is run. It has
+//!   all of `w` too among what does not come after the step, and plans alternative `i + 2` with that. After all
+//!   alternatives but one, each of them was planned with `w`.
 //! - **What a step would do elsewhere** may differ from what it did: a compare-exchange that failed
 //!   may succeed. [`Execution::foresee`] tells.
 
@@ -215,9 +220,13 @@ impl<'a, X: Execution> Search<'a, X> {
 
     /// Which part of what is known to be run was run.
     fn part_done(&self) -> f64 {
-        part_done(self.nodes.iter().map(|node| {
+        let events = self.trace.events().iter();
+        part_done(self.nodes.iter().zip(events).map(|(node, event)| {
             let visited = node.sleep.len() - node.inherited;
-            (visited, visited + 1 + node.wakeup_tree.len())
+            // Alternatives are planned one after the other, mostly from the first on.
+            let alternatives = event.alternatives.saturating_sub(event.step.choice + 1);
+            let planned = node.wakeup_tree.len().max(alternatives as usize);
+            (visited, visited + 1 + planned)
         }))
     }
 
@@ -275,15 +284,17 @@ impl<'a, X: Execution> Search<'a, X> {
     /// before this one, and then this one too.
     fn inherit_sleep(&mut self, event: usize) {
         let mut inherited = self.spare.pop().unwrap_or_default();
+        let mover = self.trace.events()[event].thread();
         for &sleeping in &self.nodes[event].sleep {
+            if sleeping.thread == mover {
+                continue;
+            }
             let cut = &self.race.before;
             let number = cut.count(sleeping.thread);
             self.execution
                 .foresee(&self.trace, cut, sleeping.thread, number, &mut self.step);
             let moved = &self.trace.events()[event];
-            let independent = moved.thread() != sleeping.thread
-                && !moved.last_resort
-                && !conflict(&self.trace, event, &self.step);
+            let independent = !moved.last_resort && !conflict(&self.trace, event, &self.step);
             if independent {
                 inherited.push(sleeping);
             }
@@ -312,7 +323,7 @@ impl<'a, X: Execution> Search<'a, X> {
         self.race.begin_with(&self.trace, begin);
         for event in self.race.first_to_be_reversed(&self.trace, begin)..self.trace.len() {
             self.race.is_new = event >= begin;
-            self.take_alternatives(event);
+            self.take_next_alternative(event);
             let thread = self.trace.events()[event].thread();
             let accesses = self.trace.accesses(event).count();
             self.race.separated = None;
@@ -357,23 +368,19 @@ impl<'a, X: Execution> Search<'a, X> {
         ControlFlow::Continue(())
     }
 
-    /// Has the other alternatives of an event run.
-    fn take_alternatives(&mut self, event: usize) {
+    /// Has the next alternative of an event run, after the last one the first.
+    fn take_next_alternative(&mut self, event: usize) {
         let taken = self.trace.events()[event];
         if taken.alternatives <= 1 || !self.race.is_to_be_reversed(&self.trace, event) {
             return;
         }
         self.race.second = Second::Event { event, access: 0 };
-        for choice in 0..taken.alternatives {
-            if choice != taken.step.choice {
-                self.race.last = Move {
-                    choice,
-                    ..taken.step
-                };
-                self.race.separate(&self.trace, event, self.execution);
-                self.keep_unless_covered(event);
-            }
-        }
+        self.race.last = Move {
+            choice: (taken.step.choice + 1) % taken.alternatives,
+            ..taken.step
+        };
+        self.race.separate(&self.trace, event, self.execution);
+        self.keep_unless_covered(event);
     }
 
     /// Goes back over the events that one access of the second event comes after, up to those without which
@@ -471,8 +478,13 @@ impl<'a, X: Execution> Search<'a, X> {
             names,
             ..
         } = self;
-        let mut covers =
-            |begun: &Move| race.is_weak_initial(trace, first, *begun, *execution, step);
+        // Many alternatives of one step may have been run: most are told from the planned one at a glance.
+        let thread = race.last.thread;
+        let is_first_step = race.cut.count(thread) <= race.before.count(thread);
+        let mut covers = |begun: &Move| {
+            !(is_first_step && begun.thread == thread && begun.choice != race.last.choice)
+                && race.is_weak_initial(trace, first, *begun, *execution, step)
+        };
         let node = &mut nodes[first];
         if !node.sleep.iter().any(&mut covers) {
             race.sequence(trace, first, sequence);
