@@ -44,9 +44,6 @@ const SPARE_LINES: usize = 32;
 
 const FEWEST_HOMES: usize = 8;
 
-/// Up to this many homes, tables double, unless memory is short.
-const SMALL: usize = 1 << 15;
-
 /// How full a table gets, and by how much it grows then, in percent.
 #[derive(Clone, Copy, Debug)]
 pub struct Load {
@@ -54,6 +51,8 @@ pub struct Load {
     pub most: usize,
     /// What is added to a table that is not small.
     pub growth: usize,
+    /// Up to this many homes, a table is small: it doubles, unless memory is short.
+    pub small: usize,
 }
 
 impl Load {
@@ -61,11 +60,13 @@ impl Load {
     pub const LIGHT: Self = Self {
         most: 75,
         growth: 50,
+        small: 1 << 15,
     };
     /// Smaller, and slower.
     pub const HEAVY: Self = Self {
         most: 86,
         growth: 17,
+        small: 1 << 10,
     };
 }
 
@@ -150,7 +151,7 @@ impl<W: Word> Lines<W> {
     }
 
     fn homes_after_growth(&self) -> usize {
-        match self.homes < SMALL && self.memory_bytes() < self.budget / 16 {
+        match self.homes < self.load.small && self.memory_bytes() < self.budget / 16 {
             true => 2 * self.homes,
             false => {
                 self.homes
