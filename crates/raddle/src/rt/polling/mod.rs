@@ -240,7 +240,7 @@ impl Polling {
                 .any(|earlier| std::ptr::eq(earlier.place, place))
     }
 
-    /// Remembers what a step found and left. `own` are the accesses of the operation itself.
+    /// Remembers what a step found and left. `own` are the accesses of the operation, as it makes them itself.
     fn note_step(
         &mut self,
         announced: &Announced,
@@ -265,15 +265,16 @@ impl Polling {
         for access in own {
             digest.touches(objects.kind(access.location), access);
             let waits = announced.operation.waits_for_lock();
-            let change = self
-                .memory
-                .touch(objects.kind(access.location), access, waits);
-            disturbed |= change.is_some();
-            if change.is_some() && !objects.was_changed_in_loop(access.location) {
-                self.busy = 0;
-                self.harassed = 0;
+            let kind = objects.kind(access.location);
+            let outside = objects.changes_outside(access.location);
+            if let Some(change) = self.memory.touch(kind, access, outside, waits) {
+                disturbed = true;
+                torn |= change.is_within_iteration;
+                if !change.in_loops {
+                    self.busy = 0;
+                    self.harassed = 0;
+                }
             }
-            torn |= change == Some(watch::Change::WithinIteration);
             if let Some(Suspend::Sequence { first, .. }) = self.suspend {
                 // It gives back a lock before it is suspended.
                 self.memory.watch_last(&mut self.watches, first as usize);
@@ -461,7 +462,7 @@ impl State {
                 Some(Last {
                     place: made.place,
                     operation: made.operation,
-                    watch: Watch::new(self.objects.kind(access.location), &access, false),
+                    watch: Watch::of_single(self.objects.kind(access.location), &access),
                 })
             }
             _ => None,
