@@ -31,12 +31,16 @@ impl State {
         let effect = effect(&operation, &self.objects, &mut |access| {
             step.accesses.push(access);
         });
-        if !effect.enabled || thread.asleep {
+        let is_suspended = self.is_suspended(thread, &announced);
+        // A scout finds out what it would do if it were not.
+        let has_to_wait =
+            is_suspended && !self.sites.has_scout() && !self.may_continue(id, &announced);
+        if !effect.enabled || thread.asleep || has_to_wait {
             self.deeds.cannot_move(id, Some((operation, place)));
             return false;
         }
         step.alternatives = effect.alternatives;
-        step.last_resort = self.is_suspended(thread, &announced) && !self.someone_can_move();
+        step.last_resort = is_suspended && !self.someone_can_move();
         let choice = if choice < effect.alternatives {
             choice
         } else {

@@ -38,7 +38,7 @@
 //!   the thread is suspended before it makes the second one. `k` threads that wait for one flag have 2^k executions.
 //! - **An iteration that changes something** can be observed, and Lemma 1 does not apply: it begins the sequence anew. A loop that does so again
 //!   and again is suspended after [`EFFECTS`] more of them all the same, since without a bound the exploration would not end.
-//!   Two such loops may disturb each other for ever: after [`BUSY`] iterations in which it was disturbed by other loops only, a thread continues as a last resort;
+//!   Two such loops may disturb each other for ever, and so may two that change something for a moment, such as a count of references: after [`BUSY`] iterations in which it was disturbed by other loops only, a thread continues as a last resort;
 //!   if they change nothing, after [`HARASSED`].
 //!
 //! # Locks
@@ -114,7 +114,7 @@ pub(crate) struct Polling {
     suspend: Option<Suspend>,
     /// Whether the thread has arrived at a site and made no operation since.
     has_just_arrived: bool,
-    /// How many iterations have changed something since the thread found a change that was not made in a loop.
+    /// How many iterations have changed something for good, or for a moment while others did so too, since the thread found a change that was not made in a loop.
     busy: u32,
     /// How many iterations were disturbed since then.
     harassed: u32,
@@ -366,7 +366,8 @@ impl State {
         let has_effect = polling
             .iterations
             .arrive(number, stack, &mut polling.memory);
-        polling.busy += u32::from(has_effect);
+        let is_busy = has_effect || was_disturbed && polling.memory.was_visible();
+        polling.busy += u32::from(is_busy);
         polling.harassed += u32::from(was_disturbed);
         if polling.iterations.have_just_begun() {
             polling.sequence_past = thread.past;
@@ -378,7 +379,7 @@ impl State {
             return;
         }
         let busy = BUSY.max(self.sites.busy);
-        if has_effect && polling.busy > busy || polling.harassed > HARASSED.max(2 * busy) {
+        if is_busy && polling.busy > busy || polling.harassed > HARASSED.max(2 * busy) {
             polling.suspend = Some(Suspend::Sequence {
                 first: self::number(polling.watches.len()),
                 count: polling.busy.max(polling.harassed),

@@ -113,6 +113,8 @@ pub(super) struct Memory {
     iterations: u32,
     /// Whether this iteration has changed something that is no location.
     effect: bool,
+    /// Whether others could have seen the last iteration, though it may have changed nothing for good.
+    was_visible: bool,
 }
 
 /// What a thread knows of a location.
@@ -154,6 +156,7 @@ impl Memory {
         (self.sequence, self.last, self.iteration) = (0, 0, 0);
         self.iterations = 1;
         self.effect = false;
+        self.was_visible = false;
     }
 
     /// The thread touches a location. Returns whether another thread has changed it. `outside`: how often threads that did not poll have done so.
@@ -216,10 +219,19 @@ impl Memory {
     /// An iteration ends. Returns whether it has changed something.
     pub(super) fn end_iteration(&mut self) -> bool {
         let has_changed = std::mem::take(&mut self.effect) || self.changes(|touch| touch.passing);
+        // That a lock was held for a moment is nothing to wait for.
+        let is_visible = |touch: &Touch| touch.passing == 0 && touch.found != touch.left;
+        let mut touches = self.touches[self.iteration..].iter();
+        self.was_visible = touches.any(is_visible);
         self.last = self.iteration;
         self.iteration = self.touches.len();
         self.iterations += 1;
         has_changed
+    }
+
+    /// Whether the iteration that has just ended has changed a value, for a moment or for good, so that others may have seen it.
+    pub(super) fn was_visible(&self) -> bool {
+        self.was_visible
     }
 
     /// A sequence begins with the iteration that has just ended.
