@@ -49,6 +49,28 @@
 //! changed behind a pointer.) Being alike wakes a suspended thread once; otherwise two threads that poll one queue would wake each other
 //! for ever.
 //!
+//! # Why classes are explored once
+//!
+//! Explorers run one schedule of each class: schedules that become each other by swapping neighbours which are *independent*, since they touch nothing in conflicting
+//! ways. That is right only if two neighbours which are independent can be swapped: both stay possible, and the threads announce the same afterwards. So it has to be a function of the class
+//! whether a thread is suspended. That takes two things.
+//!
+//! **How a thread is suspended**, after how many iterations and until which locations differ from which values, is a function of its causal past: of its own steps, and those that they
+//! come after. Then no swap of independent steps changes it. What an access finds is such a function for
+//!
+//! - [`Mode::Read`] and [`Mode::Write`]: they conflict with every change of the location, so all changes before them are in their past, and the value is determined by these;
+//! - [`Mode::Shared`]: only for the part of the value that accesses of this mode do not change: the writer and the version of a lock, nothing of a count. The other part
+//!   depends on how many accesses of other threads happened to come first, which are not in its past. How much the access adds to it is known.
+//!
+//! Thus what a thread [expects](watch) there is what it found last by reading or writing, and all that it has added itself since. It is compared when the thread reads or writes. What
+//! the thread has changed is the sum of what it has added. What it has only added to in an iteration it has not looked at, and it waits for no change of it. The same holds
+//! for what else decides: the digest of an iteration, the [past](past) that asks for a scout, and [who](super::objects::Outside) has changed something.
+//!
+//! **Whether it is woken** depends on the values of what it watches, which are functions of the class, but others change them. So its next step
+//! [looks](super::thread::Thread::look_at_watched) at all of these locations too, and conflicts with all that may wake it or let it sleep on. Where the step itself is of [`Mode::Shared`] and the thread
+//! watches the part that such accesses change, the step looks and adds: it is of [`Mode::Write`]. (A loop that clones and then counts waits before the clone, and others that
+//! drop their references wake it.)
+//!
 //! # When nobody else can move
 //!
 //! If no thread can do anything else, the suspended ones continue, in turns, as a last resort. If one of them then leaves its loop, its allowance was too
