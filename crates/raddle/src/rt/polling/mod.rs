@@ -136,10 +136,11 @@ pub(crate) struct Polling {
     suspend: Option<Suspend>,
     /// Whether the thread has arrived at a site and made no operation since.
     has_just_arrived: bool,
-    /// How many iterations have changed something for good, or for a moment while others did so too, since the thread found a change that was not made in a loop.
+    /// How many iterations have changed something since the thread found a change that was not made in a loop.
     busy: u32,
-    /// How many iterations were disturbed since then.
+    /// How many iterations were disturbed since then, and how many of them have changed something for a moment only.
     harassed: u32,
+    seen: u32,
     /// How many operations it had announced at its last arrival, and how often it has arrived there since.
     arrived_at: usize,
     delays: u32,
@@ -180,6 +181,7 @@ impl Polling {
         self.has_just_arrived = false;
         self.busy = 0;
         self.harassed = 0;
+        self.seen = 0;
         self.arrived_at = usize::MAX;
         self.delays = 0;
         self.resorted = false;
@@ -295,6 +297,7 @@ impl Polling {
                 if !change.in_loops {
                     self.busy = 0;
                     self.harassed = 0;
+                    self.seen = 0;
                 }
             }
             if let Some(Suspend::Sequence { first, .. }) = self.suspend {
@@ -388,8 +391,8 @@ impl State {
         let has_effect = polling
             .iterations
             .arrive(number, stack, &mut polling.memory);
-        let is_busy = has_effect || was_disturbed && polling.memory.was_visible();
-        polling.busy += u32::from(is_busy);
+        polling.busy += u32::from(has_effect);
+        polling.seen += u32::from(was_disturbed && !has_effect && polling.memory.was_visible());
         polling.harassed += u32::from(was_disturbed);
         if polling.iterations.have_just_begun() {
             polling.sequence_past = thread.past;
@@ -401,7 +404,10 @@ impl State {
             return;
         }
         let busy = BUSY.max(self.sites.busy);
-        if is_busy && polling.busy > busy || polling.harassed > HARASSED.max(2 * busy) {
+        if has_effect && polling.busy > busy
+            || polling.seen > BUSY
+            || polling.harassed > HARASSED.max(2 * busy)
+        {
             polling.suspend = Some(Suspend::Sequence {
                 first: self::number(polling.watches.len()),
                 count: polling.busy.max(polling.harassed),
