@@ -141,6 +141,8 @@ pub(crate) struct Polling {
     /// How many iterations were disturbed since then, and how many of them have changed something for a moment only.
     harassed: u32,
     seen: u32,
+    /// How often it was suspended since then because only loops disturb it. Who was so least often continues first.
+    postponed: u32,
     /// How many operations it had announced at its last arrival, and how often it has arrived there since.
     arrived_at: usize,
     delays: u32,
@@ -182,6 +184,7 @@ impl Polling {
         self.busy = 0;
         self.harassed = 0;
         self.seen = 0;
+        self.postponed = 0;
         self.arrived_at = usize::MAX;
         self.delays = 0;
         self.resorted = false;
@@ -298,6 +301,7 @@ impl Polling {
                     self.busy = 0;
                     self.harassed = 0;
                     self.seen = 0;
+                    self.postponed = 0;
                 }
             }
             if let Some(Suspend::Sequence { first, .. }) = self.suspend {
@@ -408,9 +412,10 @@ impl State {
             || polling.seen > BUSY
             || polling.harassed > HARASSED.max(2 * busy)
         {
+            polling.postponed += 1;
             polling.suspend = Some(Suspend::Sequence {
                 first: self::number(polling.watches.len()),
-                count: polling.busy.max(polling.harassed),
+                count: polling.busy.max(polling.harassed) + polling.postponed,
             });
             self.assume(Assumed::LoopsDisturbed.at(place));
             return;
