@@ -120,6 +120,9 @@ pub struct Observed {
     /// Whether it was only possible because no other thread could make a step otherwise: it then comes after
     /// everything. (A spin loop that waits for nothing that can still happen goes on.)
     pub last_resort: bool,
+    /// Whether its thread polls, and only waits to make it until something of what it touches has changed, in whatever way. (A step that waits
+    /// otherwise waits for something in particular: that a lock is free, say.)
+    pub polls: bool,
 }
 
 impl Clone for Observed {
@@ -135,6 +138,7 @@ impl Clone for Observed {
         self.wakes.clone_from(&source.wakes);
         self.alternatives = source.alternatives;
         self.last_resort = source.last_resort;
+        self.polls = source.polls;
     }
 }
 
@@ -145,6 +149,7 @@ impl Observed {
         self.wakes.clear();
         self.alternatives = 1;
         self.last_resort = false;
+        self.polls = false;
     }
 }
 

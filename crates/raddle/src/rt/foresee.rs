@@ -62,6 +62,7 @@ impl State {
             Ability::None => false,
             Ability::Full => true,
             Ability::LastResort(count) => {
+                step.polls = true;
                 // As in `State::is_its_turn`.
                 step.last_resort = self.started.iter().all(|&other| {
                     match self.ability(other, cut.count(other), &values) {

@@ -25,19 +25,22 @@ impl State {
             self.deeds.cannot_move(id, None);
             return false;
         };
+        let announced = *announced;
         let (operation, place) = (announced.operation, announced.place);
-        let woken = self.woken(thread, announced);
+        let woken = self.woken(thread, &announced);
         let effect = effect(&operation, &self.objects, &mut |access| {
             step.accesses.push(access);
         });
-        if !effect.enabled || thread.asleep {
+        let is_suspended = self.is_suspended(thread, &announced);
+        // A scout finds out what it would do if it were not.
+        let has_to_wait =
+            is_suspended && !self.sites.has_scout() && !self.may_continue(id, &announced);
+        if !effect.enabled || thread.asleep || has_to_wait {
             self.deeds.cannot_move(id, Some((operation, place)));
             return false;
         }
-        let own = step.accesses.len();
-        thread.look_at_watched(announced, step, &self.objects);
         step.alternatives = effect.alternatives;
-        step.last_resort = self.is_suspended(thread, announced) && !self.someone_can_move();
+        step.last_resort = is_suspended && !self.someone_can_move();
         let choice = if choice < effect.alternatives {
             choice
         } else {
@@ -50,7 +53,10 @@ impl State {
             result: effect.result,
             woken,
         };
-        self.log(id, found, own, step);
+        let is_in_loop = self.note_step(id, found, step);
+        self.thread(id)
+            .look_at_watched(&announced, step, &self.objects);
+        self.log(id, found, is_in_loop, step);
         let thread = &mut self.threads[id.index()];
         thread.steps += 1;
         thread.result = effect.result;
@@ -80,10 +86,11 @@ impl State {
         runs_on
     }
 
-    /// Writes down what a step does, and does it. The first `own` accesses are those of its operation.
-    fn log(&mut self, id: ThreadId, found: Found, own: usize, step: &Observed) {
-        let is_in_loop = self.note_step(id, found, own, step);
-        let thread = self.thread(id);
+    /// Writes down what a step does, and does it.
+    fn log(&mut self, id: ThreadId, found: Found, is_in_loop: bool, step: &Observed) {
+        let thread = &mut self.threads[id.index()];
+        self.pasts
+            .step(&mut thread.past, found.choice, &step.accesses);
         let announced = thread.announced[thread.steps as usize];
         self.made.push(Made {
             thread: id,
@@ -98,8 +105,8 @@ impl State {
         for access in &step.accesses {
             self.note_address(access, announced.place);
             self.objects.set(access.location, access.after);
-            if access.before != access.after {
-                self.objects.changed(access, is_in_loop);
+            if access.before != access.after && !is_in_loop {
+                self.objects.changed_outside(access);
             }
         }
     }

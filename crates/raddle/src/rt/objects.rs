@@ -126,8 +126,28 @@ struct Entry {
     value: u64,
     kind: Kind,
     number: u32,
-    /// Whether the thread that changed it last did so in a loop in which it polls.
-    in_loop: bool,
+    outside: Outside,
+}
+
+/// How often a location was changed by threads that were not in a loop in which they poll.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Outside {
+    /// In ways that commute, and in others.
+    shared: u32,
+    written: u32,
+}
+
+impl Outside {
+    /// What an access of this mode gets to know: changes that it commutes with may have been made or not.
+    pub(super) fn seen_by(self, mode: Mode, before: Self) -> Self {
+        match mode {
+            Mode::Read | Mode::Write => self,
+            Mode::Shared => Self {
+                shared: before.shared,
+                ..self
+            },
+        }
+    }
 }
 
 /// The locations of a channel.
@@ -172,7 +192,7 @@ impl Objects {
             value,
             kind,
             number: *count,
-            in_loop: false,
+            outside: Outside::default(),
         });
         LocationId(u32::try_from(self.entries.len() - 1).expect("too many locations"))
     }
@@ -195,14 +215,18 @@ impl Objects {
         self.entries[at.index()].value = value;
     }
 
-    /// A thread has changed a value, in a loop in which it polls or not. Of changes that commute, none is the last.
-    pub(super) fn changed(&mut self, access: &ValuedAccess, in_loop: bool) {
-        let entry = &mut self.entries[access.location.index()];
-        entry.in_loop = in_loop && (entry.in_loop || access.mode != Mode::Shared);
+    /// A thread has changed a value that is not in a loop in which it polls.
+    pub(super) fn changed_outside(&mut self, access: &ValuedAccess) {
+        let outside = &mut self.entries[access.location.index()].outside;
+        match access.mode {
+            Mode::Shared => outside.shared += 1,
+            Mode::Read | Mode::Write => outside.written += 1,
+        }
     }
 
-    pub(super) fn was_changed_in_loop(&self, at: LocationId) -> bool {
-        self.entries[at.index()].in_loop
+    /// How often threads have done so.
+    pub(super) fn changes_outside(&self, at: LocationId) -> Outside {
+        self.entries[at.index()].outside
     }
 
     pub(crate) fn kind(&self, at: LocationId) -> Kind {

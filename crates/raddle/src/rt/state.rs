@@ -390,10 +390,13 @@ impl State {
         let thread = self.thread(id);
         thread.next().is_some_and(|next| {
             self.ready(thread, next)
-                && (!self.is_suspended(thread, next)
-                    || self.is_replayed()
-                    || !self.someone_can_move() && self.is_its_turn(id, next))
+                && (!self.is_suspended(thread, next) || self.may_continue(id, next))
         })
+    }
+
+    /// Whether a thread that is suspended before its next step may make it all the same.
+    pub(super) fn may_continue(&self, id: ThreadId, next: &Announced) -> bool {
+        self.is_replayed() || !self.someone_can_move() && self.is_its_turn(id, next)
     }
 
     /// The same, spinning aside.

@@ -1,7 +1,7 @@
 //! Many random programs.
 //!
 //! `RADDLE_LOOP_PROGRAMS` says how many, `RADDLE_LOOP_SEED` where they begin. `RADDLE_LOOP_PROFILE=everything` is without restriction,
-//! `everything-Counter-LookOnce` without loops of the form `Counter` and without those that look by `Once`. With `RADDLE_LOOP_FINDINGS` all differences go to that file, made small, and the
+//! `everything-Counter-LookOnce` without loops of the form `Counter` and without those that look by `Once`, `references` only with loops that look at references. With `RADDLE_LOOP_FINDINGS` all differences go to that file, made small, and the
 //! campaign goes on after them.
 
 use std::collections::BTreeMap;
@@ -76,6 +76,9 @@ fn profile() -> Profile {
         return Profile::holds();
     };
     let mut names = asked.split('-');
+    if names.clone().next() == Some("references") {
+        return Profile::references();
+    }
     assert_eq!(
         names.next(),
         Some("everything"),

@@ -76,6 +76,14 @@ pub(crate) enum Look {
     Once,
     /// Looks at a flag, and then under a lock.
     LoadThenLock,
+    /// At how many references there are.
+    Strong,
+    /// The same, before, between or after making one and dropping it.
+    CloneStrong,
+    /// Whether there is one.
+    Upgrade,
+    /// The same, and then how many there are.
+    UpgradeStrong,
 }
 
 /// What programs are made of.
@@ -104,6 +112,30 @@ impl Profile {
             profile.leave_out(name);
         }
         profile
+    }
+
+    /// Loops that look at references, and what holds otherwise.
+    pub(crate) fn references() -> Self {
+        Self {
+            forms: vec![
+                Form::Wait,
+                Form::Wait,
+                Form::ScanAllEachRound,
+                Form::GiveUp,
+                Form::Remember,
+                Form::TwoMarks,
+                Form::TwoInARow,
+                Form::Nested,
+            ],
+            looks: vec![
+                Look::Strong,
+                Look::CloneStrong,
+                Look::CloneStrong,
+                Look::Upgrade,
+                Look::UpgradeStrong,
+            ],
+            ..Self::holds()
+        }
     }
 
     /// Leaves out a form, a way to look, or what mutexes have inside.
@@ -170,6 +202,10 @@ impl Profile {
                 Look::RecvTimeout,
                 Look::Once,
                 Look::LoadThenLock,
+                Look::Strong,
+                Look::CloneStrong,
+                Look::Upgrade,
+                Look::UpgradeStrong,
             ],
             insides: vec![Inside::Plain, Inside::Cell, Inside::RefCell, Inside::Boxed],
         }
@@ -359,8 +395,10 @@ impl Generator<'_> {
     /// Something that may matter to others.
     fn noise(&mut self) -> Vec<Statement> {
         let (object, value) = (self.named(), self.small());
-        match self.rng.below(10) {
+        match self.rng.below(12) {
             0..=2 => vec![self.into(OTHER, Op::Load(object))],
+            10 => self.referring(object),
+            11 => vec![self.into(OTHER, Op::Strong(object))],
             3 | 4 => vec![self.make_one(Op::Store(object, Value::Is(value)))],
             5 => vec![self.into(OTHER, Op::Xor(object, 1))],
             6 => self.locked(object, Op::Put(object, Value::Is(value)), None),
@@ -368,6 +406,60 @@ impl Generator<'_> {
             8 => vec![self.into(OTHER, Op::Swap(object, Value::Is(value)))],
             _ => self.written(object, value),
         }
+    }
+
+    /// Changes how many references there are, for a while or for good.
+    fn referring(&mut self, object: Value) -> Vec<Statement> {
+        let (clone, release) = (Op::Clone(object), Op::Release(object));
+        match self.rng.below(4) {
+            0 => vec![self.make_one(release)],
+            1 => vec![self.make_one(clone)],
+            2 => vec![self.make_one(clone), self.make_one(release)],
+            _ => vec![
+                self.into(OTHER, Op::Upgrade(object)),
+                self.make_one(release),
+            ],
+        }
+    }
+
+    /// Looks at references. Whose own ones are counted too depends on what else the threads do with them.
+    fn look_at_references(&mut self, look: Look, object: Value) -> (Vec<Statement>, Test) {
+        let count = self.into(FOUND, Op::Strong(object));
+        let upgrade = self.into(FOUND, Op::Upgrade(object));
+        let mut release = vec![self.make_one(Op::Release(object))];
+        let wanted = match look {
+            Look::Strong => self.rng.pick(&[0, 0, 1, 2]),
+            Look::CloneStrong => self.rng.pick(&[1, 1, 2, 3]),
+            Look::Upgrade => 0,
+            _ => self.rng.pick(&[0, 1, 2]),
+        };
+        let statements = match look {
+            Look::CloneStrong => {
+                let mut statements = vec![self.make_one(Op::Clone(object)), release.remove(0)];
+                let at = self.rng.below(3);
+                statements.insert(at, count);
+                if self.rng.one_in(4) {
+                    let at = self.rng.below(3);
+                    let (object, most) = (self.named(), self.rng.pick(&[0, 1]));
+                    statements.insert(at, self.into(OTHER, Op::Max(object, most)));
+                }
+                statements
+            }
+            Look::Upgrade => vec![
+                upgrade,
+                Statement::If(Test::Is(FOUND, 1), release, Vec::new()),
+            ],
+            Look::UpgradeStrong => {
+                release.insert(self.rng.below(2), count);
+                vec![
+                    upgrade,
+                    Statement::If(Test::Is(FOUND, 1), release, Vec::new()),
+                ]
+            }
+            _ => vec![count],
+        };
+        // A loop that waits for a reference which others have for a moment only may wait for ever or not.
+        (statements, Test::AtMost(FOUND, wanted))
     }
 
     /// What a loop does beside waiting. It can be repeated without end.
@@ -509,6 +601,15 @@ impl Generator<'_> {
                 let set = self.make_one(Op::OnceSet(granted as usize, value));
                 (look, Test::IsNot(FOUND, NOTHING), vec![set])
             }
+            Look::Strong | Look::CloneStrong | Look::Upgrade | Look::UpgradeStrong => {
+                let (look, ok) = self.look_at_references(look, object);
+                let mut wish = vec![self.make_one(Op::Release(Value::Is(granted)))];
+                if self.rng.one_in(3) {
+                    let first = self.referring(Value::Is(granted));
+                    wish.splice(0..0, first);
+                }
+                (look, ok, wish)
+            }
             Look::LoadThenLock => {
                 let inside = self.locked(object, Op::Get(object), Some(FOUND));
                 let look = vec![
@@ -543,6 +644,9 @@ impl Generator<'_> {
                 vec![self.make_one(Op::Send(object, Value::Is(value)))]
             }
             Look::Once => vec![self.make_one(Op::OnceSet(object, value))],
+            Look::Strong | Look::CloneStrong | Look::Upgrade | Look::UpgradeStrong => {
+                self.referring(named)
+            }
         };
         self.wish(news);
     }

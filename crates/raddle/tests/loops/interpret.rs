@@ -127,6 +127,8 @@ struct Thread {
     future: u8,
     polls: bool,
     woken: bool,
+    /// How many references it has.
+    references: [u8; OBJECTS],
     /// A waker that it has taken and is about to wake.
     waking: Option<(usize, u8)>,
     /// It is about to make a value known.
@@ -233,6 +235,9 @@ fn search(
         channel.senders = (0..codes.len())
             .filter(|&thread| program.sends(thread, number))
             .collect();
+    }
+    for (thread, own) in first.threads.iter_mut().enumerate() {
+        own.references = std::array::from_fn(|number| program.shares(thread, number).into());
     }
     let machine = Machine {
         codes: &codes,
@@ -360,6 +365,12 @@ impl State {
             .rem_euclid(self.threads.len() as i64) as usize
     }
 
+    /// How many references there are.
+    fn references(&self, number: usize) -> i64 {
+        let own = self.threads.iter().map(|own| own.references[number]);
+        own.map(i64::from).sum()
+    }
+
     fn object(&self, thread: usize, value: Value) -> usize {
         self.value(thread, value).rem_euclid(OBJECTS as i64) as usize
     }
@@ -448,6 +459,7 @@ impl Machine<'_> {
                         Test::Is(register, value) => registers[register] == value,
                         Test::IsNot(register, value) => registers[register] != value,
                         Test::Same(one, other) => registers[one] == registers[other],
+                        Test::AtMost(register, most) => registers[register] <= most,
                     };
                     if !holds {
                         next = target;
@@ -489,6 +501,7 @@ impl Machine<'_> {
             }
             Op::Send(c, _) | Op::DropSender(c) => !state.channels[c].senders.contains(&me),
             Op::Recv(_) | Op::TryRecv(_) | Op::RecvTimeout(_) => self.receiver != me,
+            Op::Clone(r) | Op::Release(r) => state.threads[me].references[state.object(me, r)] == 0,
             Op::WakeSelf | Op::Register(_) => !state.threads[me].polls,
             Op::IsFinished(thread) => me != 0 || state.thread(me, thread) == 0,
             _ => false,
@@ -577,7 +590,9 @@ impl Step<'_> {
         self.machine.run_local(&mut state, self.me)?;
         let atomics = state.atomics.iter();
         let messages = state.channels.iter().map(|channel| channel.messages.len());
-        if atomics.max() > Some(&LARGEST) || messages.max() > Some(8) {
+        let references = state.threads.iter().flat_map(|own| own.references);
+        if atomics.max() > Some(&LARGEST) || messages.max() > Some(8) || references.max() > Some(8)
+        {
             return Err(Unbounded);
         }
         Ok(state)
@@ -707,6 +722,15 @@ impl Step<'_> {
                 Once::Running => Ok(()),
                 Once::Done(_) => self.get(0, |_| ()),
             },
+            Op::Clone(r) => self.go(|s| s.threads[me].references[number(r)] += 1),
+            Op::Release(r) => self.go(|s| s.threads[me].references[number(r)] -= 1),
+            Op::Strong(r) => self.get(state.references(number(r)), |_| ()),
+            Op::Upgrade(r) => {
+                let is_there = state.references(number(r)) > 0;
+                self.get(i64::from(is_there), |s| {
+                    s.threads[me].references[number(r)] += u8::from(is_there);
+                })
+            }
             Op::WakeSelf => self.go(|s| s.threads[me].woken = true),
             Op::Register(w) => {
                 let waker = (me, state.threads[me].future);
@@ -869,6 +893,9 @@ impl Step<'_> {
                 s.channels[c].receiver = false;
                 s.channels[c].messages.clear();
             });
+        }
+        if let Some(r) = (0..OBJECTS).find(|&r| state.threads[me].references[r] > 0) {
+            return self.stay(|s| s.threads[me].references[r] -= 1);
         }
         let joined = state.threads[me].joined + 1;
         if me == 0 && joined < state.threads.len() {

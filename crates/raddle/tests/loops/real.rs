@@ -9,7 +9,7 @@ use std::time::Duration;
 use raddle::sync::atomic::{AtomicI64, Ordering::SeqCst};
 use raddle::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
 use raddle::sync::{
-    Condvar, Mutex, MutexGuard, OnceLock, RwLock, RwLockReadGuard, RwLockWriteGuard,
+    Arc, Condvar, Mutex, MutexGuard, OnceLock, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak,
 };
 use raddle::thread::{self, JoinHandle, Thread};
 use raddle::{future, hint};
@@ -199,12 +199,13 @@ struct World {
     conditions: [Condvar; OBJECTS],
     onces: [OnceLock<i64>; OBJECTS],
     slots: [Mutex<Option<Waker>>; OBJECTS],
+    references: [Weak<u8>; OBJECTS],
     threads: StdMutex<Vec<Thread>>,
     log: SharedLog,
 }
 
 impl World {
-    fn new(program: &Program, log: SharedLog) -> Self {
+    fn new(program: &Program, references: [Weak<u8>; OBJECTS], log: SharedLog) -> Self {
         Self {
             atomics: Default::default(),
             mutexes: program.mutexes.map(AnyMutex::new),
@@ -212,6 +213,7 @@ impl World {
             conditions: Default::default(),
             onces: Default::default(),
             slots: Default::default(),
+            references,
             threads: StdMutex::new(vec![thread::current()]),
             log,
         }
@@ -226,6 +228,7 @@ impl World {
             self.conditions[number].notify_all();
             let _ = self.onces[number].get();
             drop(self.slots[number].lock());
+            let _ = self.references[number].strong_count();
         }
     }
 
@@ -234,14 +237,16 @@ impl World {
     }
 }
 
-/// The ends of channels that a thread owns. Senders go away first.
+/// What a thread owns: ends of channels, of which senders go away first, and then references.
 #[derive(Default)]
 struct Ends {
     senders: [Option<Sender<i64>>; OBJECTS],
     receivers: Option<[Receiver<i64>; OBJECTS]>,
+    references: [Vec<Arc<u8>>; OBJECTS],
 }
 
-fn ends(program: &Program) -> Vec<Ends> {
+/// What each thread owns at first, and what is shared by all of them.
+fn ends(program: &Program) -> (Vec<Ends>, [Weak<u8>; OBJECTS]) {
     let mut ends: Vec<Ends> = program.threads.iter().map(|_| Ends::default()).collect();
     if program.has_channels() {
         let receivers = std::array::from_fn(|number| {
@@ -255,17 +260,27 @@ fn ends(program: &Program) -> Vec<Ends> {
         });
         ends[program.receiver()].receivers = Some(receivers);
     }
-    ends
+    let references = std::array::from_fn(|number| {
+        let reference = Arc::new(0);
+        for (thread, ends) in ends.iter_mut().enumerate() {
+            if program.shares(thread, number) {
+                ends.references[number].push(reference.clone());
+            }
+        }
+        Arc::downgrade(&reference)
+    });
+    (ends, references)
 }
 
 /// Runs a program. The log is its own.
 pub(crate) fn run(program: &Program, log: &SharedLog) {
     log.lock().unwrap().done = vec![None; program.threads.len()];
-    let world = StdArc::new(World::new(program, log.clone()));
+    let (ends, references) = ends(program);
+    let world = StdArc::new(World::new(program, references, log.clone()));
     if program.touched {
         world.touch();
     }
-    let mut ends = ends(program).into_iter();
+    let mut ends = ends.into_iter();
     let mine = ends.next().unwrap_or_default();
     let mut children = Vec::new();
     for (index, ends) in ends.enumerate() {
@@ -414,6 +429,7 @@ impl<'a> Runner<'a> {
             Test::Is(register, value) => self.registers[register] == value,
             Test::IsNot(register, value) => self.registers[register] != value,
             Test::Same(one, other) => self.registers[one] == self.registers[other],
+            Test::AtMost(register, most) => self.registers[register] <= most,
         }
     }
 
@@ -498,6 +514,22 @@ impl<'a> Runner<'a> {
                 return Some(found.copied().unwrap_or(NOTHING));
             }
             Op::OnceSet(o, to) => return Some(i64::from(world.onces[o].set(to).is_ok())),
+            Op::Clone(r) => {
+                let own = &mut self.ends.references[self.object(r)];
+                let reference = own.last()?.clone();
+                own.push(reference);
+            }
+            Op::Release(r) => drop(self.ends.references[self.object(r)].pop()),
+            Op::Strong(r) => {
+                return Some(world.references[self.object(r)].strong_count() as i64);
+            }
+            Op::Upgrade(r) => {
+                let r = self.object(r);
+                let upgraded = world.references[r].upgrade();
+                let is_there = upgraded.is_some();
+                self.ends.references[r].extend(upgraded);
+                return Some(i64::from(is_there));
+            }
             Op::WakeSelf => waker?.wake_by_ref(),
             Op::Register(w) => *world.slots[w].lock().unwrap() = Some(waker?.clone()),
             Op::Wake(w) => {

@@ -29,6 +29,7 @@ pub(crate) enum Test {
     Is(Register, i64),
     IsNot(Register, i64),
     Same(Register, Register),
+    AtMost(Register, i64),
 }
 
 /// An operation on an object, which a value names: so one place in the code can scan several objects.
@@ -89,6 +90,15 @@ pub(crate) enum Op {
     OnceGet(Value),
     /// Whether it was the first.
     OnceSet(usize, i64),
+
+    /// One more of the thread's own references, if it has one.
+    Clone(Value),
+    /// Drops one of them.
+    Release(Value),
+    /// How many references there are.
+    Strong(Value),
+    /// Whether there is one. Then the thread has one more.
+    Upgrade(Value),
 
     /// Only in futures: wakes the future itself.
     WakeSelf,
@@ -187,6 +197,15 @@ impl Program {
         })
     }
 
+    /// Whether a thread begins with a reference: it does something with its own ones.
+    pub(crate) fn shares(&self, thread: usize, reference: usize) -> bool {
+        self.does(thread, |op| match op {
+            Op::Clone(Value::Is(r)) | Op::Release(Value::Is(r)) => r == reference as i64,
+            Op::Clone(_) | Op::Release(_) => true,
+            _ => false,
+        })
+    }
+
     /// All receivers belong to the first thread that receives, or to the main thread.
     pub(crate) fn receiver(&self) -> usize {
         let receives = |op| matches!(op, Op::Recv(_) | Op::TryRecv(_) | Op::RecvTimeout(_));
@@ -224,6 +243,7 @@ impl fmt::Display for Test {
             Self::Is(register, value) => write!(f, "r{register} == {value}"),
             Self::IsNot(register, value) => write!(f, "r{register} != {value}"),
             Self::Same(one, other) => write!(f, "r{one} == r{other}"),
+            Self::AtMost(register, most) => write!(f, "r{register} <= {most}"),
         }
     }
 }
@@ -268,6 +288,10 @@ impl fmt::Display for Op {
             Self::IsFinished(t) => write!(f, "thread[{t}].is_finished()"),
             Self::OnceGet(o) => write!(f, "once[{o}].get()"),
             Self::OnceSet(o, v) => write!(f, "once[{o}].set({v})"),
+            Self::Clone(r) => write!(f, "a[{r}].push(a[{r}].last().clone())"),
+            Self::Release(r) => write!(f, "drop(a[{r}].pop())"),
+            Self::Strong(r) => write!(f, "w[{r}].strong_count()"),
+            Self::Upgrade(r) => write!(f, "a[{r}].extend(w[{r}].upgrade())"),
             Self::WakeSelf => write!(f, "cx.waker().wake_by_ref()"),
             Self::Register(w) => write!(f, "slot[{w}] = cx.waker().clone()"),
             Self::Wake(w) => write!(f, "slot[{w}].take().wake()"),

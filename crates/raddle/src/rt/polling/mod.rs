@@ -38,7 +38,7 @@
 //!   the thread is suspended before it makes the second one. `k` threads that wait for one flag have 2^k executions.
 //! - **An iteration that changes something** can be observed, and Lemma 1 does not apply: it begins the sequence anew. A loop that does so again
 //!   and again is suspended after [`EFFECTS`] more of them all the same, since without a bound the exploration would not end.
-//!   Two such loops may disturb each other for ever: after [`BUSY`] iterations in which it was disturbed by other loops only, a thread continues as a last resort;
+//!   Two such loops may disturb each other for ever, and so may two that change something for a moment, such as a count of references: after [`BUSY`] iterations in which it was disturbed by other loops only, a thread continues as a last resort;
 //!   if they change nothing, after [`HARASSED`].
 //!
 //! # Locks
@@ -48,6 +48,28 @@
 //! of the data are compared: if they are the same, the version stays, and the lock is marked as left [alike](Left::Alike). (The data may still have
 //! changed behind a pointer.) Being alike wakes a suspended thread once; otherwise two threads that poll one queue would wake each other
 //! for ever.
+//!
+//! # Why classes are explored once
+//!
+//! Explorers run one schedule of each class: schedules that become each other by swapping neighbours which are *independent*, since they touch nothing in conflicting
+//! ways. That is right only if two neighbours which are independent can be swapped: both stay possible, and the threads announce the same afterwards. So it has to be a function of the class
+//! whether a thread is suspended. That takes two things.
+//!
+//! **How a thread is suspended**, after how many iterations and until which locations differ from which values, is a function of its causal past: of its own steps, and those that they
+//! come after. Then no swap of independent steps changes it. What an access finds is such a function for
+//!
+//! - [`Mode::Read`] and [`Mode::Write`]: they conflict with every change of the location, so all changes before them are in their past, and the value is determined by these;
+//! - [`Mode::Shared`]: only for the part of the value that accesses of this mode do not change: the writer and the version of a lock, nothing of a count. The other part
+//!   depends on how many accesses of other threads happened to come first, which are not in its past. How much the access adds to it is known.
+//!
+//! Thus what a thread [expects](watch) there is what it found last by reading or writing, and all that it has added itself since. It is compared when the thread reads or writes. What
+//! the thread has changed is the sum of what it has added. What it has only added to in an iteration it has not looked at, and it waits for no change of it. The same holds
+//! for what else decides: the digest of an iteration, the [past](past) that asks for a scout, and [who](super::objects::Outside) has changed something.
+//!
+//! **Whether it is woken** depends on the values of what it watches, which are functions of the class, but others change them. So its next step
+//! [looks](super::thread::Thread::look_at_watched) at all of these locations too, and conflicts with all that may wake it or let it sleep on. Where the step itself is of [`Mode::Shared`] and the thread
+//! watches the part that such accesses change, the step looks and adds: it is of [`Mode::Write`]. (A loop that clones and then counts waits before the clone, and others that
+//! drop their references wake it.)
 //!
 //! # When nobody else can move
 //!
@@ -116,8 +138,11 @@ pub(crate) struct Polling {
     has_just_arrived: bool,
     /// How many iterations have changed something since the thread found a change that was not made in a loop.
     busy: u32,
-    /// How many iterations were disturbed since then.
+    /// How many iterations were disturbed since then, and how many of them have changed something for a moment only.
     harassed: u32,
+    seen: u32,
+    /// How often it was suspended since then because only loops disturb it. Who was so least often continues first.
+    postponed: u32,
     /// How many operations it had announced at its last arrival, and how often it has arrived there since.
     arrived_at: usize,
     delays: u32,
@@ -158,6 +183,8 @@ impl Polling {
         self.has_just_arrived = false;
         self.busy = 0;
         self.harassed = 0;
+        self.seen = 0;
+        self.postponed = 0;
         self.arrived_at = usize::MAX;
         self.delays = 0;
         self.resorted = false;
@@ -240,7 +267,7 @@ impl Polling {
                 .any(|earlier| std::ptr::eq(earlier.place, place))
     }
 
-    /// Remembers what a step found and left. `own` are the accesses of the operation itself.
+    /// Remembers what a step found and left. `own` are the accesses of the operation, as it makes them itself.
     fn note_step(
         &mut self,
         announced: &Announced,
@@ -265,15 +292,18 @@ impl Polling {
         for access in own {
             digest.touches(objects.kind(access.location), access);
             let waits = announced.operation.waits_for_lock();
-            let change = self
-                .memory
-                .touch(objects.kind(access.location), access, waits);
-            disturbed |= change.is_some();
-            if change.is_some() && !objects.was_changed_in_loop(access.location) {
-                self.busy = 0;
-                self.harassed = 0;
+            let kind = objects.kind(access.location);
+            let outside = objects.changes_outside(access.location);
+            if let Some(change) = self.memory.touch(kind, access, outside, waits) {
+                disturbed = true;
+                torn |= change.is_within_iteration;
+                if !change.in_loops {
+                    self.busy = 0;
+                    self.harassed = 0;
+                    self.seen = 0;
+                    self.postponed = 0;
+                }
             }
-            torn |= change == Some(watch::Change::WithinIteration);
             if let Some(Suspend::Sequence { first, .. }) = self.suspend {
                 // It gives back a lock before it is suspended.
                 self.memory.watch_last(&mut self.watches, first as usize);
@@ -366,6 +396,7 @@ impl State {
             .iterations
             .arrive(number, stack, &mut polling.memory);
         polling.busy += u32::from(has_effect);
+        polling.seen += u32::from(was_disturbed && !has_effect && polling.memory.was_visible());
         polling.harassed += u32::from(was_disturbed);
         if polling.iterations.have_just_begun() {
             polling.sequence_past = thread.past;
@@ -377,10 +408,14 @@ impl State {
             return;
         }
         let busy = BUSY.max(self.sites.busy);
-        if has_effect && polling.busy > busy || polling.harassed > HARASSED.max(2 * busy) {
+        if has_effect && polling.busy > busy
+            || polling.seen > BUSY
+            || polling.harassed > HARASSED.max(2 * busy)
+        {
+            polling.postponed += 1;
             polling.suspend = Some(Suspend::Sequence {
                 first: self::number(polling.watches.len()),
-                count: polling.busy.max(polling.harassed),
+                count: polling.busy.max(polling.harassed) + polling.postponed,
             });
             self.assume(Assumed::LoopsDisturbed.at(place));
             return;
@@ -461,7 +496,7 @@ impl State {
                 Some(Last {
                     place: made.place,
                     operation: made.operation,
-                    watch: Watch::new(self.objects.kind(access.location), &access, false),
+                    watch: Watch::of_single(self.objects.kind(access.location), &access),
                 })
             }
             _ => None,

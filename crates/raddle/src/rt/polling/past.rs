@@ -28,7 +28,14 @@ impl Past {
 
 /// The causal past of what is in each location: the steps that have changed it.
 #[derive(Debug, Default)]
-pub(crate) struct Pasts(Vec<u64>);
+pub(crate) struct Pasts(Vec<Changes>);
+
+/// The steps that have changed what is in a location: the last one of [`Mode::Write`], and those of [`Mode::Shared`] since, in any order.
+#[derive(Clone, Copy, Debug, Default)]
+struct Changes {
+    written: u64,
+    shared: u64,
+}
 
 impl Pasts {
     pub(in crate::rt) fn begin(&mut self) {
@@ -45,19 +52,27 @@ impl Pasts {
         let mut past = mix(thread.0, 1 + u64::from(choice));
         for access in accesses {
             if self.0.len() <= access.location.index() {
-                self.0.resize(access.location.index() + 1, 0);
+                self.0
+                    .resize(access.location.index() + 1, Changes::default());
             }
+            let found = self.0[access.location.index()];
+            past = mix(past, found.written);
             // Changes that commute are not told apart by who came first.
             if access.mode != Mode::Shared {
-                past = mix(past, self.0[access.location.index()]);
+                past = mix(past, found.shared);
             }
         }
         for access in accesses {
             let found = &mut self.0[access.location.index()];
             match access.mode {
                 Mode::Read => {}
-                Mode::Shared => *found = found.wrapping_add(past | 1),
-                Mode::Write => *found = past,
+                Mode::Shared => found.shared = found.shared.wrapping_add(past | 1),
+                Mode::Write => {
+                    *found = Changes {
+                        written: past,
+                        shared: 0,
+                    }
+                }
             }
         }
         thread.0 = past;
@@ -116,6 +131,11 @@ mod tests {
         assert_eq!(
             pasts(&[(0, shared), (1, shared), (0, read)]),
             pasts(&[(1, shared), (0, shared), (0, read)])
+        );
+        // Who reads what a lock protects comes after who has written it.
+        assert_ne!(
+            pasts(&[(0, write), (1, shared)])[1],
+            pasts(&[(1, shared), (0, write)])[1]
         );
     }
 }

@@ -26,12 +26,12 @@ impl Thread {
         step: &mut Observed,
         values: &impl Values,
     ) {
-        for &Watch { location, .. } in self.watched(announced) {
-            if step
-                .accesses
-                .iter()
-                .all(|access| access.location != location)
-            {
+        for watch in self.watched(announced) {
+            let location = watch.location;
+            let mut own = step.accesses.iter_mut();
+            if let Some(own) = own.find(|access| access.location == location) {
+                own.mode = watch.mode_with(own.mode);
+            } else {
                 let value = values.value(location);
                 step.accesses.push(ValuedAccess {
                     location,
@@ -75,26 +75,17 @@ impl State {
         })
     }
 
-    /// A thread makes its next step, whose effect is not there yet. The first `own` accesses are those of its operation. Returns
+    /// A thread makes its next step, whose effect is not there yet. The accesses are still those of its operation alone. Returns
     /// whether it is in a loop in which it polls.
-    pub(in crate::rt) fn note_step(
-        &mut self,
-        id: ThreadId,
-        found: Found,
-        own: usize,
-        step: &Observed,
-    ) -> bool {
+    pub(in crate::rt) fn note_step(&mut self, id: ThreadId, found: Found, step: &Observed) -> bool {
         let thread = &mut self.threads[id.index()];
         let announced = thread.announced[thread.steps as usize];
         let is_in_loop = thread.is_polling_before(thread.steps);
         if thread.polling.has_begun() {
-            let own = &step.accesses[..own];
             thread
                 .polling
-                .note_step(&announced, found, own, &self.objects);
+                .note_step(&announced, found, &step.accesses, &self.objects);
         }
-        self.pasts
-            .step(&mut thread.past, found.choice, &step.accesses);
         // If no step was idle, and this one is not, nobody asks what it changes.
         if step.last_resort || self.idle > 0 {
             let changes =

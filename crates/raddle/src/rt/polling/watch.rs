@@ -1,10 +1,25 @@
 //! What a thread that polls has touched, and what it waits for a change of.
+//!
+//! All of it is a function of the thread's causal past: see [there](super#why-classes-are-explored-once) why it has to be. An access for reading
+//! or writing comes after all changes of its location, so that the value which it finds is determined by that past. An access of
+//! [`Mode::Shared`] does not come after others of that mode. The part of the value that [these change](shared_part) depends
+//! on how many of them happen to have been made, and nothing is learned from it: what a thread expects there is what it last found by reading or writing, and its own
+//! changes since.
 
 use raddle_schedule::{LocationId, Mode, ValuedAccess};
 
 use super::alike;
-use crate::rt::objects::Kind;
+use crate::rt::objects::{Kind, Outside};
 use crate::rt::operation::{mx, rw};
+
+/// The part of a value that changes which commute are made in.
+fn shared_part(kind: Kind) -> u64 {
+    match kind {
+        Kind::RwLock => rw::READERS,
+        // Counts.
+        _ => u64::MAX,
+    }
+}
 
 /// A location that a suspended thread waits for a change of.
 #[derive(Clone, Copy, Debug)]
@@ -15,25 +30,35 @@ pub(super) struct Watch {
     ignored: u64,
     /// The part of the value that says that a lock was left alike.
     alike: u64,
+    /// The part of the value that is changed in ways that commute.
+    shared: u64,
 }
 
 impl Watch {
-    /// `waits`: the operation would have waited for the lock, or gives it back.
-    pub(super) fn new(kind: Kind, access: &ValuedAccess, waits: bool) -> Self {
+    /// `left`: what the thread expects to be there now. `waits`: the operation would have waited for the lock, or gives it back.
+    fn new(kind: Kind, access: &ValuedAccess, left: u64, waits: bool) -> Self {
+        let shared = shared_part(kind);
         let ignored = match (kind, access.mode) {
             // Who waits for a lock never sees that it is taken.
             (Kind::Mutex, _) if waits => mx::LOCKED,
             (Kind::RwLock, _) if waits => rw::READERS | rw::WRITER,
-            // Who only reads what a lock protects does not mind other readers.
-            (Kind::RwLock, Mode::Shared) => rw::READERS,
+            // Who only adds does not learn what others have added: who only reads what a lock protects does not mind other readers.
+            (_, Mode::Shared) => shared,
             _ => 0,
         };
         Self {
             location: access.location,
-            left: access.after,
+            left,
             ignored,
             alike: alike(kind),
+            shared,
         }
+    }
+
+    /// For an operation that has touched one location, and has looked at it.
+    pub(super) fn of_single(kind: Kind, access: &ValuedAccess) -> Self {
+        debug_assert_ne!(access.mode, Mode::Shared);
+        Self::new(kind, access, access.after, false)
     }
 
     /// Whether a value ends the wait.
@@ -49,6 +74,16 @@ impl Watch {
     /// Whether there is more of a change than that a lock was left alike.
     pub(super) fn sees_change(&self, value: u64) -> bool {
         (value ^ self.left) & !self.ignored & !self.alike != 0
+    }
+
+    /// How a step touches the location that has to see such a change and touches it in this way itself.
+    pub(super) fn mode_with(&self, own: Mode) -> Mode {
+        if own == Mode::Shared && self.shared & !self.ignored != 0 {
+            // It looks at what others of its mode change, and adds to it.
+            Mode::Write
+        } else {
+            own
+        }
     }
 }
 
@@ -78,21 +113,28 @@ pub(super) struct Memory {
     iterations: u32,
     /// Whether this iteration has changed something that is no location.
     effect: bool,
+    /// Whether others could have seen the last iteration, though it may have changed nothing for good.
+    was_visible: bool,
 }
 
 /// What a thread knows of a location.
 #[derive(Clone, Copy, Debug, Default)]
 struct Expected {
-    /// The value that it left there, if it has.
-    value: Option<u64>,
+    /// The value that it left there, as far as it is known.
+    value: u64,
+    /// The part of the value that is known.
+    known: u64,
     /// The iteration in which it touched it last, counted from 1.
     iteration: u32,
+    /// How often it was changed by threads that did not poll, as far as this thread knows.
+    outside: Outside,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Touch {
     watch: Watch,
     found: u64,
+    left: u64,
     mode: Mode,
     /// The part of the value that is the same again after taking and giving back a lock.
     passing: u64,
@@ -100,11 +142,11 @@ struct Touch {
 
 /// What was found to have changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Change {
-    /// It was last touched in an earlier iteration: this one has seen only what is there now.
-    BeforeIteration,
-    /// This iteration has seen what was there before, too.
-    WithinIteration,
+pub(super) struct Change {
+    /// Whether this iteration has seen what was there before, too. Otherwise the location was last touched in an earlier one.
+    pub(super) is_within_iteration: bool,
+    /// Whether only threads that poll have changed it.
+    pub(super) in_loops: bool,
 }
 
 impl Memory {
@@ -114,13 +156,15 @@ impl Memory {
         (self.sequence, self.last, self.iteration) = (0, 0, 0);
         self.iterations = 1;
         self.effect = false;
+        self.was_visible = false;
     }
 
-    /// The thread touches a location. Returns whether another thread has changed it.
+    /// The thread touches a location. Returns whether another thread has changed it. `outside`: how often threads that did not poll have done so.
     pub(super) fn touch(
         &mut self,
         kind: Kind,
         access: &ValuedAccess,
+        outside: Outside,
         waits: bool,
     ) -> Option<Change> {
         let ValuedAccess {
@@ -134,30 +178,28 @@ impl Memory {
                 .resize(location.index() + 1, Expected::default());
         }
         let expected = &mut self.expected[location.index()];
-        let readers = if kind == Kind::RwLock { rw::READERS } else { 0 };
-        // Counts that commute are changed by others without notice; how many readers there are is observed by no reader.
-        let commutes = mode == Mode::Shared && readers == 0;
-        let mut change = None;
-        if let (false, Some(value)) = (commutes, expected.value)
-            && (value ^ before) & !readers & !alike(kind) != 0
-        {
-            change = Some(if expected.iteration == self.iterations {
-                Change::WithinIteration
-            } else {
-                Change::BeforeIteration
-            });
-        }
-        expected.iteration = self.iterations;
-        expected.value = if commutes {
-            expected
-                .value
-                .map(|value| value.wrapping_add(after.wrapping_sub(before)))
-        } else {
-            Some(after)
+        // What others change without notice.
+        let unseen = match mode {
+            Mode::Shared => shared_part(kind),
+            Mode::Read | Mode::Write => 0,
+        };
+        let outside = outside.seen_by(mode, expected.outside);
+        let compared = expected.known & !unseen & !alike(kind);
+        let change = ((expected.value ^ before) & compared != 0).then_some(Change {
+            is_within_iteration: expected.iteration == self.iterations,
+            in_loops: outside == expected.outside,
+        });
+        let added = expected.value.wrapping_add(after.wrapping_sub(before));
+        *expected = Expected {
+            value: added & unseen | after & !unseen,
+            known: expected.known | !unseen,
+            iteration: self.iterations,
+            outside,
         };
         self.touches.push(Touch {
-            watch: Watch::new(kind, access, waits),
+            watch: Watch::new(kind, access, expected.value, waits),
             found: before,
+            left: after,
             mode,
             passing: match kind {
                 // The versions: only others learn from them that something may have changed.
@@ -177,10 +219,19 @@ impl Memory {
     /// An iteration ends. Returns whether it has changed something.
     pub(super) fn end_iteration(&mut self) -> bool {
         let has_changed = std::mem::take(&mut self.effect) || self.changes(|touch| touch.passing);
+        // That a lock was held for a moment is nothing to wait for.
+        let is_visible = |touch: &Touch| touch.passing == 0 && touch.found != touch.left;
+        let mut touches = self.touches[self.iteration..].iter();
+        self.was_visible = touches.any(is_visible);
         self.last = self.iteration;
         self.iteration = self.touches.len();
         self.iterations += 1;
         has_changed
+    }
+
+    /// Whether the iteration that has just ended has changed a value, for a moment or for good, so that others may have seen it.
+    pub(super) fn was_visible(&self) -> bool {
+        self.was_visible
     }
 
     /// A sequence begins with the iteration that has just ended.
@@ -196,20 +247,21 @@ impl Memory {
     /// Whether this iteration has left a location in another way than it found it, but for a part of the value that does not count.
     fn changes(&self, ignored: impl Fn(&Touch) -> u64) -> bool {
         let touches = &self.touches[self.iteration..];
-        // What the last touch of each location left, against what the first one found; for counts, the sum.
+        // What the last touch of each location left, against what the first one found; for counts, the sum of what was added.
         touches.iter().enumerate().any(|(index, first)| {
             let same = |touch: &&Touch| touch.watch.location == first.watch.location;
             if touches[..index].iter().any(|touch| same(&touch)) {
                 return false;
             }
-            let (mut added, mut left) = (0u64, first.watch.left);
-            let mut only_adds = true;
+            let (mut added, mut left) = (0u64, first.left);
+            let mut adds = false;
             for touch in touches[index..].iter().filter(same) {
-                added = added.wrapping_add(touch.watch.left.wrapping_sub(touch.found));
-                left = touch.watch.left;
-                only_adds &= touch.mode == Mode::Shared;
+                added = added.wrapping_add(touch.left.wrapping_sub(touch.found));
+                left = touch.left;
+                adds |= touch.mode == Mode::Shared;
             }
-            let changed = if only_adds { added } else { left ^ first.found };
+            // What others have added in between is found by the way.
+            let changed = if adds { added } else { left ^ first.found };
             changed & !ignored(first) != 0
         })
     }
@@ -243,6 +295,15 @@ impl Memory {
                 watch.ignored |= watch.alike;
             }
             add(watches, first, watch);
+        }
+        // What was only added to was not looked at, and nobody waits for a change of it.
+        let mut index = first;
+        while let Some(watch) = watches.get(index) {
+            if watch.ignored == u64::MAX {
+                watches.remove(index);
+            } else {
+                index += 1;
+            }
         }
     }
 

@@ -367,9 +367,9 @@ impl Race {
     /// and does not leave in what is left of the sequence.
     ///
     /// Nothing is lost: a sequence after which the second event is possible has no such reader, and what is taken
-    /// out only takes with it what depends on it.
+    /// out only takes with it what depends on it. (That is so for a lock. A thread that polls a count may as well wait for others to come in.)
     fn spare(&mut self, trace: &Trace, first: usize) -> bool {
-        if !trace.has_shared_changes() {
+        if !trace.has_shared_changes() || self.step.polls {
             return false;
         }
         for wanted in 0..self.step.accesses.len() {
