@@ -33,11 +33,12 @@
 use crate::family::Word;
 use crate::prefetch::prefetch;
 
-/// Bytes of a line of the cache.
-const CACHE_LINE: usize = 64;
-
 /// Slots per line.
 const LINE: usize = 8;
+
+/// Slots at the start that nobody uses. Large blocks of memory mostly begin two words behind a page, so this is where a line of the cache
+/// begins. If they do not, only speed is lost.
+const UNUSED: usize = LINE - 2;
 
 /// Lines at the end that are nobody's home, for what overflows from the last ones.
 const SPARE_LINES: usize = 32;
@@ -130,10 +131,8 @@ impl<W: Word> Lines<W> {
     pub fn with_homes(homes: usize, spare_lines: usize) -> Self {
         let needed = (homes + spare_lines) * LINE;
         let mut slots: Vec<W> = Vec::with_capacity(needed + LINE - 1);
-        // Large tables stay aligned when they grow: the allocator moves whole pages. If it does not,
-        // only speed is lost.
-        let unused = slots.as_ptr().align_offset(CACHE_LINE);
-        let unused = if unused < LINE { unused } else { 0 };
+        // Not what the address would say: a table is not to depend on addresses, and this one moves when it grows.
+        let unused = UNUSED;
         slots.resize_with(unused + needed, || W::new(0));
         Self {
             slots,
