@@ -36,6 +36,32 @@ fn without_locks_there_is_little_to_tell_transactions_by() {
     ]);
 }
 
+/// Large enough that a reduction is tried out first, and the search begins again.
+#[test]
+fn a_reduction_that_leaves_out_hardly_anything_makes_way() {
+    let racing = "int counter;
+        void count() { for (int i = 0; i < 4; i++) counter++; }
+        run count()[3];";
+    check(&[], racing).exits(0).says(&[
+        "verified: 42,237 states, 110,595 transitions",
+        "auto: full, because no reduction would leave out enough",
+    ]);
+    let mostly_apart = "int counter; int sums[4];
+        void count() {
+            for (int i = 0; i < 3; i++) {
+                counter++;
+                sums[tid] = sums[tid] + i;
+                sums[tid] = sums[tid] + 1;
+                sums[tid] = sums[tid] + 1;
+            }
+        }
+        run count()[3];";
+    check(&[], mostly_apart).exits(0).says(&[
+        "verified: 10,830 states, 115,372 transitions",
+        "auto: cartesian, because there are no locks to tell transactions by",
+    ]);
+}
+
 #[test]
 fn races_need_a_reduction_that_preserves_them() {
     let said = check(&["--property", "all"], FREE).exits(1);

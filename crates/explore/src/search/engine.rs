@@ -254,9 +254,7 @@ impl<'r, 's, W: Worklist> Engine<'r, 's, W> {
         let Some(effort) = reduction.expand_plainly(system, properties, &mut self.batch) else {
             return false;
         };
-        self.statistics.transitions += effort.transitions;
-        self.statistics.blocked_steps += effort.blocked_steps;
-        self.statistics.ended_steps += effort.ended_steps;
+        self.count(&effort);
         if self.batch.len() >= BATCH || self.nears_max_states() {
             self.flush(system);
         }
