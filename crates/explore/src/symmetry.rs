@@ -29,7 +29,7 @@
 //! # Schedules
 //!
 //! Between two representatives on the way to a violation, threads were exchanged. A schedule that a person reads is one of the system
-//! itself: [`lift`] follows the way, and whenever a thread moves it has a thread move that is now where the other one was.
+//! itself: [`lift`] follows the way, and whenever a thread moves it has the thread move that is in its place.
 
 use crate::parts::Packed;
 use crate::system::{Action, Choice, Position, Status, Step, System};
@@ -38,18 +38,33 @@ use crate::system::{Action, Choice, Position, Status, Step, System};
 pub(crate) struct Lifted {
     pub(crate) schedule: Vec<Action>,
     /// For each position in the last state of the paths, where that thread is in the last state of the schedule.
-    pub(crate) positions: Vec<Position>,
+    places: Vec<Position>,
+}
+
+impl Lifted {
+    /// Where a thread of the last state of the paths is in the last state of the schedule.
+    pub(crate) fn place_of(&self, thread: Position) -> Position {
+        place_of(&self.places, thread)
+    }
+}
+
+/// Those that are not listed have no other place.
+fn place_of(places: &[Position], thread: Position) -> Position {
+    places.get(thread.index()).copied().unwrap_or(thread)
 }
 
 /// Makes one schedule of paths, each of which begins in the representative of the state in which the one before it ends, and the first
 /// in that of the initial state.
 ///
-/// If several threads will do, the one that moved last goes on. So there are no more context switches than there are on the paths: from
-/// then on that thread and the other one have changed their roles.
+/// If the thread that moved last can go on as well as the one whose turn it is, it does, and from then on the two have changed their roles. So there
+/// are no more context switches than there are on the paths.
 pub(crate) fn lift<S: System>(system: &mut S, paths: &[Vec<Action>]) -> Lifted {
+    let initial = system.initial();
+    let threads = 0..system.thread_count(&initial) as u32;
     let mut walk = Walk {
-        on_path: system.initial(),
-        real: system.initial(),
+        on_path: initial.clone(),
+        real: initial,
+        places: threads.map(Position).collect(),
         last: None,
         step: Step::default(),
         wanted: Packed::default(),
@@ -57,22 +72,26 @@ pub(crate) fn lift<S: System>(system: &mut S, paths: &[Vec<Action>]) -> Lifted {
     };
     let mut schedule = Vec::new();
     for path in paths {
-        system.represent(&mut walk.on_path);
+        walk.represent(system);
         for &taken in path {
             schedule.push(walk.advance(system, taken));
         }
     }
     Lifted {
         schedule,
-        positions: walk.positions(system),
+        places: walk.places,
     }
 }
 
-/// Where [`lift`] is: on the paths, and in the system itself. Both states have one representative.
+/// Where [`lift`] is: on the paths, and in the system itself. Whoever exchanges the threads of the first state as `places` says gets the second
+/// one.
 struct Walk<S: System> {
     on_path: S::State,
     real: S::State,
-    /// Who moved last, if that thread has not ended.
+    /// For each of the threads that were there at the beginning, its position in `real` by that in `on_path`. The others have the same
+    /// position in both: only those that were there at the beginning are exchanged, and these are at the beginning of every state.
+    places: Vec<Position>,
+    /// Who moved last in `real`.
     last: Option<Position>,
     step: Step<S::State>,
     wanted: Packed,
@@ -80,44 +99,74 @@ struct Walk<S: System> {
 }
 
 impl<S: System> Walk<S> {
-    /// Makes a step of the paths, and one in the system itself that leads to a state with the same representative.
+    /// Goes on from the representative of the state on the path.
+    fn represent(&mut self, system: &mut S) {
+        let mut places = self.places.clone();
+        for thread in 0..places.len() {
+            let (mut state, old) = (self.on_path.clone(), Position(thread as u32));
+            let new = system.represent_following(&mut state, old);
+            places[new.index()] = self.places[thread];
+        }
+        self.places = places;
+        system.represent(&mut self.on_path);
+    }
+
+    /// Makes a step of the paths, and the same in the system itself.
     fn advance(&mut self, system: &mut S, taken: Action) -> Action {
         system.step(&self.on_path, taken.thread, taken.choice, &mut self.step);
         let status = std::mem::take(&mut self.step.status);
-        let twin = self.twin(system, taken.thread);
         std::mem::swap(&mut self.on_path, &mut self.step.after);
         system.canonicalise(&mut self.on_path);
-        encode_representative::<S>(system, &self.on_path, &mut self.wanted);
 
-        let threads = 0..system.thread_count(&self.real) as u32;
-        let others = threads.map(Position).filter(|t| *t != twin);
-        let candidates: Vec<Position> = (self.last.into_iter()).chain([twin]).chain(others).collect();
-        let same = candidates.into_iter().map(|thread| Action { thread, ..taken });
-        let real = same.into_iter().find(|action| self.leads_there(system, *action, &status));
-        let real = real.unwrap_or_else(|| self.by_another_choice(system, twin, &status));
-
-        // The step is still that of the action which was found.
-        self.last = match system.ended(&self.step.after, real.thread) {
-            true => None,
-            false => Some(system.canonicalise_following(&mut self.step.after.clone(), real.thread)),
-        };
+        let twin = place_of(&self.places, taken.thread);
+        let by_last = self.last.filter(|last| *last != twin);
+        let by_last = by_last.and_then(|last| self.change_roles(system, taken, last, &status));
+        let real = by_last.unwrap_or_else(|| self.find_step(system, taken, twin, &status));
+        self.last = Some(real.thread);
         std::mem::swap(&mut self.real, &mut self.step.after);
         system.canonicalise(&mut self.real);
         real
     }
 
-    /// Which thread of the system itself is where that thread of the path is.
-    fn twin(&self, system: &mut S, thread: Position) -> Position {
-        let represented = system.represent_following(&mut self.on_path.clone(), thread);
-        let threads = 0..system.thread_count(&self.real) as u32;
-        let twin = threads.map(Position).find(|twin| {
-            system.represent_following(&mut self.real.clone(), *twin) == represented
-        });
-        twin.expect("both states have one representative")
+    /// Has another thread make the step, if from then on it can be where the one whose turn it is would be, and the other way round.
+    fn change_roles(
+        &mut self,
+        system: &mut S,
+        taken: Action,
+        other: Position,
+        status: &Status,
+    ) -> Option<Action> {
+        let of_other = self.places.iter().position(|place| *place == other)?;
+        let moves = taken.thread.index();
+        if moves >= self.places.len() {
+            return None;
+        }
+        self.places.swap(of_other, moves);
+        self.want(system);
+        let action = Action {
+            thread: other,
+            choice: taken.choice,
+        };
+        let leads_there = self.leads_there(system, action, status);
+        if !leads_there {
+            self.places.swap(of_other, moves);
+        }
+        leads_there.then_some(action)
     }
 
-    /// Alternatives may be numbered by the positions of other threads.
-    fn by_another_choice(&mut self, system: &mut S, thread: Position, status: &Status) -> Action {
+    /// The alternative of a thread that leads to where the path leads. Some alternatives are numbered by the positions of other threads.
+    fn find_step(
+        &mut self,
+        system: &mut S,
+        taken: Action,
+        thread: Position,
+        status: &Status,
+    ) -> Action {
+        self.want(system);
+        let same = Action { thread, ..taken };
+        if self.leads_there(system, same, status) {
+            return same;
+        }
         let mut choice = Some(Choice::FIRST);
         while let Some(next) = choice {
             let action = Action {
@@ -132,6 +181,13 @@ impl<S: System> Walk<S> {
         panic!("interchangeable threads must make the same steps");
     }
 
+    /// Where the path leads, as a state of the system itself.
+    fn want(&mut self, system: &mut S) {
+        let mut wanted = self.on_path.clone();
+        system.exchange(&mut wanted, &self.places);
+        system.encode(&wanted, &mut self.wanted);
+    }
+
     fn leads_there(&mut self, system: &mut S, action: Action, status: &Status) -> bool {
         system.step(&self.real, action.thread, action.choice, &mut self.step);
         if self.step.status != *status {
@@ -139,18 +195,7 @@ impl<S: System> Walk<S> {
         }
         let mut after = self.step.after.clone();
         system.canonicalise(&mut after);
-        encode_representative::<S>(system, &after, &mut self.reached);
+        system.encode(&after, &mut self.reached);
         self.reached == self.wanted
     }
-
-    fn positions(&self, system: &mut S) -> Vec<Position> {
-        let threads = 0..system.thread_count(&self.on_path) as u32;
-        threads.map(|thread| self.twin(system, Position(thread))).collect()
-    }
-}
-
-fn encode_representative<S: System>(system: &mut S, state: &S::State, packed: &mut Packed) {
-    let mut state = state.clone();
-    system.represent(&mut state);
-    system.encode(&state, packed);
 }

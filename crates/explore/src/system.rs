@@ -386,6 +386,12 @@ pub trait System {
         thread
     }
 
+    /// Exchanges interchangeable threads of a canonical state: the thread at position `i` goes to `places[i]`. Those that are not listed
+    /// stay where they are. The state is canonical then, too.
+    fn exchange(&mut self, state: &mut Self::State, places: &[Position]) {
+        let _ = (state, places);
+    }
+
     /// The same system, but the search makes no use of interchangeable threads; nothing if it does not anyway.
     fn without_symmetry(&self) -> Option<Self>
     where

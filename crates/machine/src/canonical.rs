@@ -13,7 +13,6 @@
 
 use crate::program::Program;
 use crate::state::{Block, Object, Phase, State, header};
-use crate::symmetry::Symmetry;
 use crate::word::{self, Name, Reference};
 
 /// How a state was renamed: new positions by old ones; `None` for what has disappeared.
@@ -40,33 +39,36 @@ pub(crate) struct Canonicaliser {
 
 impl Canonicaliser {
     pub(crate) fn canonicalise(&mut self, program: &Program, state: &mut State) {
-        self.canonicalise_with(program, state, None);
+        self.canonicalise_in_order(program, state, |_, _| {});
     }
 
-    /// The same, after interchangeable threads were exchanged.
-    pub(crate) fn represent(&mut self, program: &Program, state: &mut State, symmetry: &Symmetry) {
-        self.canonicalise_with(program, state, Some(symmetry));
+    /// The same for a state in which threads of `run` are exchanged: `order` changes their order.
+    pub(crate) fn exchange(
+        &mut self,
+        program: &Program,
+        state: &mut State,
+        order: impl FnOnce(&State, &mut [usize]),
+    ) {
+        self.canonicalise_in_order(program, state, order);
         for (position, block) in state.threads.iter().enumerate() {
             let words = &mut state.words[block.start as usize..];
-            // Those of `run` have their positions for numbers.
+            // Their positions are their numbers.
             if words[header::PARENT] == word::NULL {
                 words[header::TID] = position as i64;
             }
         }
     }
 
-    fn canonicalise_with(
+    fn canonicalise_in_order(
         &mut self,
         program: &Program,
         state: &mut State,
-        symmetry: Option<&Symmetry>,
+        order: impl FnOnce(&State, &mut [usize]),
     ) {
         self.kept.clear();
         self.kept.resize(state.threads.len(), true);
         self.order_threads(state);
-        if let Some(symmetry) = symmetry {
-            symmetry.sort(program, state, &mut self.order);
-        }
+        order(state, &mut self.order);
         loop {
             self.walk_objects(program, state);
             if !self.drop_ended_threads(program, state) {

@@ -114,7 +114,9 @@ impl Machine {
             symmetry.represent(packed.words_mut());
             pack::decode(&self.program, packed.words(), state);
         } else {
-            (self.canonicaliser).represent(&self.program, state, symmetry);
+            (self.canonicaliser).exchange(&self.program, state, |state, threads| {
+                symmetry.sort(&self.program, state, threads);
+            });
         }
         let (symmetry, renaming) = (&*symmetry, &self.canonicaliser.renaming);
         Some(move |thread: usize| match is_fixed {
@@ -524,6 +526,14 @@ impl System for Machine {
             Some(moved_to) => Position(moved_to(thread.index()) as u32),
             None => thread,
         }
+    }
+
+    fn exchange(&mut self, state: &mut State, places: &[Position]) {
+        (self.canonicaliser).exchange(&self.program, state, |_, threads| {
+            for (thread, place) in places.iter().enumerate() {
+                threads[place.index()] = thread;
+            }
+        });
     }
 
     fn without_symmetry(&self) -> Option<Self> {

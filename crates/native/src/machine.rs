@@ -540,6 +540,11 @@ impl System for NativeMachine {
         }
     }
 
+    fn exchange(&mut self, state: &mut PackedState, places: &[Position]) {
+        let unpacked = state.unpacked_mut(&self.interpreter);
+        self.interpreter.exchange(unpacked, places);
+    }
+
     fn without_symmetry(&self) -> Option<Self> {
         let interpreter = self.interpreter.without_symmetry()?;
         Some(Self {

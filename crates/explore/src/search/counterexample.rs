@@ -54,7 +54,7 @@ pub(super) fn violation<S: System>(
 
 /// Names the threads of a cause as at the end of a lifted schedule.
 fn rename(cause: &mut Cause, lifted: &Lifted) {
-    let real = |thread: &mut Position| *thread = lifted.positions[thread.index()];
+    let real = |thread: &mut Position| *thread = lifted.place_of(*thread);
     match cause {
         // It is named as in the state before the last move.
         Cause::Fault { thread, .. } => {

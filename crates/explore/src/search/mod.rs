@@ -278,6 +278,8 @@ impl<'a> Search<'a> {
             system.absorb(&plain);
             return outcome;
         }
+        let is_symmetric = system.is_symmetric();
+        assert!(!(names_matter && is_symmetric), "a symmetric system has a twin without symmetry");
         match self.settings.order {
             Order::BreadthFirst => self.run_by_levels(system, reduction, store, stages),
             Order::DepthFirst => {
