@@ -207,7 +207,14 @@ fn is_vacuous(program: &Arc<Program>, full: &Observation, properties: PropertySe
     // There are violations, but of other properties. So nobody has looked for cycles.
     let mut reduction = Full::default();
     let order = Order::BreadthFirst;
-    observe(program, &mut reduction, order, properties, Symmetry::Ignored).is_vacuous()
+    observe(
+        program,
+        &mut reduction,
+        order,
+        properties,
+        Symmetry::Ignored,
+    )
+    .is_vacuous()
 }
 
 struct Comparison<'c> {

@@ -152,7 +152,9 @@ fn can_be_exchanged(program: &Program, layout: &Layout, group: &[usize]) -> bool
     let mut locks = lock_slots(program).iter();
     let named = |field: Field| {
         let [.., threads, objects] = codes(field.wide);
-        group.iter().all(|thread| (*thread as i64) < objects - threads)
+        group
+            .iter()
+            .all(|thread| (*thread as i64) < objects - threads)
     };
     group.iter().all(alike) && locks.all(|slot| named(layout.slots[*slot as usize]))
 }

@@ -164,8 +164,8 @@ impl Native {
                             return None;
                         }
                         steps.moved += 1;
-                        let exchanged = (symmetry.as_mut())
-                            .is_some_and(|symmetry| symmetry.represent(words));
+                        let exchanged =
+                            (symmetry.as_mut()).is_some_and(|symmetry| symmetry.represent(words));
                         batch.keep(match exchanged {
                             false => thread.changed(self.all_threads),
                             true => Changed::ALL,

@@ -164,7 +164,9 @@ pub(super) fn explore(
     let used_symmetry = runs.iter().any(|run| run.noticed.used_symmetry);
     let groups = machine.symmetry().filter(|_| used_symmetry);
     let searched = Searched {
-        symmetry: groups.map(|groups| names(program, groups)).unwrap_or_default(),
+        symmetry: groups
+            .map(|groups| names(program, groups))
+            .unwrap_or_default(),
         decisive: decisive(&runs, &stories),
         runs,
         machines,

@@ -58,13 +58,18 @@ fn rename(cause: &mut Cause, lifted: &Lifted) {
     match cause {
         // It is named as in the state before the last move.
         Cause::Fault { thread, .. } => {
-            let last = lifted.schedule.last().expect("the last move is the one that fails");
+            let last = lifted
+                .schedule
+                .last()
+                .expect("the last move is the one that fails");
             *thread = last.thread;
         }
         Cause::Start { thread, .. } => real(thread),
         Cause::Invariant { .. } => {}
         Cause::Deadlock { blocked } => {
-            blocked.iter_mut().for_each(|blocked| real(&mut blocked.thread));
+            blocked
+                .iter_mut()
+                .for_each(|blocked| real(&mut blocked.thread));
             blocked.sort_by_key(|blocked| blocked.thread);
         }
         Cause::Race(race) => {

@@ -279,7 +279,10 @@ impl<'a> Search<'a> {
             return outcome;
         }
         let is_symmetric = system.is_symmetric();
-        assert!(!(names_matter && is_symmetric), "a symmetric system has a twin without symmetry");
+        assert!(
+            !(names_matter && is_symmetric),
+            "a symmetric system has a twin without symmetry"
+        );
         match self.settings.order {
             Order::BreadthFirst => self.run_by_levels(system, reduction, store, stages),
             Order::DepthFirst => {
