@@ -29,7 +29,7 @@
 //! # Schedules
 //!
 //! Between two representatives on the way to a violation, threads were exchanged. A schedule that a person reads is one of the system
-//! itself: [`lift`] follows the way, and whenever a thread moves it has the thread move that is in its place.
+//! itself: `lift` follows the way, and whenever a thread moves it has the thread move that is in its place.
 
 use crate::parts::Packed;
 use crate::system::{Action, Choice, Position, Status, Step, System};

@@ -112,7 +112,7 @@ fn groups(program: &Program) -> Vec<Vec<usize>> {
     for (position, start) in program.hir.starts.iter().enumerate() {
         let arguments = start.arguments.iter();
         let arguments = arguments.map(|value| crate::compile::initial_word(*value));
-        let key = (start.function.0.into(), arguments.collect());
+        let key = (start.function.0, arguments.collect());
         groups.entry(key).or_default().push(position);
     }
     let mut groups: Vec<_> = groups.into_iter().collect();
