@@ -1,12 +1,14 @@
 //! Threads that do the same are interchangeable.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
+use std::fs;
+use std::path::Path;
 use std::sync::Arc;
 
 use raddle_explore::{
-    Order, Outcome, Packed, Property, PropertySet, Search, Step, System, Verdict, reductions,
+    Order, Outcome, Packed, Place, Property, PropertySet, Search, Step, System, Verdict, reductions,
 };
-use raddle_machine::{Granularity, Machine, Program, counterexample};
+use raddle_machine::{Granularity, Machine, Program, Symmetry, counterexample};
 
 fn program(text: &str) -> Arc<Program> {
     let source = raddle_lang::Source::new("test.rad", text);
@@ -202,4 +204,55 @@ fn names_matter_to_termination_and_switches() {
         assert!(!outcome.noticed.used_symmetry);
         assert_eq!(outcome.statistics.states, states);
     }
+}
+
+/// The programs of the corpus whose threads are interchangeable.
+#[test]
+fn the_corpus_has_the_same_violations() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let folders = [
+        "corpus/classics",
+        "corpus/papers",
+        "corpus/witnesses",
+        "examples",
+    ];
+    let files = folders.iter().flat_map(|folder| {
+        let entries = fs::read_dir(root.join(folder)).expect("it is a folder");
+        entries.map(|entry| entry.expect("it can be read").path())
+    });
+    let mut compared = 0;
+    for file in files.filter(|file| file.extension().is_some_and(|kind| kind == "rad")) {
+        let program = program(&fs::read_to_string(&file).expect("it is text"));
+        if Symmetry::of(&program).is_none() {
+            continue;
+        }
+        compared += 1;
+        for reduction in ["full", "cartesian", "transactions", "optimistic"] {
+            let [plain, symmetric] =
+                [false, true].map(|symmetry| search(&program, reduction, symmetry));
+            let name = format!("{reduction}: {}", file.display());
+            assert_eq!(violated(&plain), violated(&symmetric), "{name}");
+            assert!(
+                symmetric.statistics.states < plain.statistics.states,
+                "{name}"
+            );
+            for violation in &symmetric.violations {
+                let verified = counterexample::verify(&program, Granularity::Access, violation);
+                assert_eq!(verified, Ok(()), "{name}");
+            }
+        }
+    }
+    assert!(compared > 10, "only {compared} programs were compared");
+}
+
+/// What is violated where, whoever does it.
+fn violated(outcome: &Outcome) -> BTreeSet<(Property, Vec<Place>)> {
+    let violations = outcome.violations.iter();
+    violations
+        .map(|violation| {
+            let mut places = violation.places();
+            places.sort_unstable();
+            (violation.property(), places)
+        })
+        .collect()
 }
