@@ -145,6 +145,10 @@ impl System for Recorder {
         self.exchanges && self.machine.is_symmetric()
     }
 
+    fn are_interchangeable(&self, one: Position, other: Position) -> bool {
+        self.machine.are_interchangeable(one, other)
+    }
+
     fn represent(&mut self, state: &mut State) {
         if self.exchanges {
             self.machine.represent(state);

@@ -138,7 +138,7 @@ impl<S: System> Walk<S> {
     ) -> Option<Action> {
         let of_other = self.places.iter().position(|place| *place == other)?;
         let moves = taken.thread.index();
-        if moves >= self.places.len() {
+        if !system.are_interchangeable(taken.thread, Position(of_other as u32)) {
             return None;
         }
         self.places.swap(of_other, moves);

@@ -517,6 +517,11 @@ impl System for Machine {
         self.symmetry.is_some()
     }
 
+    fn are_interchangeable(&self, one: Position, other: Position) -> bool {
+        let symmetry = self.symmetry.as_ref();
+        symmetry.is_some_and(|symmetry| symmetry.joins(one.index(), other.index()))
+    }
+
     fn represent(&mut self, state: &mut State) {
         self.represent_with_positions(state);
     }

@@ -68,6 +68,13 @@ impl Symmetry {
         self.members.get(thread).is_some_and(Option::is_some)
     }
 
+    /// Whether the threads at two positions are interchangeable.
+    #[must_use]
+    pub fn joins(&self, one: usize, other: usize) -> bool {
+        let mut groups = self.groups.iter();
+        groups.any(|group| group.contains(&one) && group.contains(&other))
+    }
+
     /// Exchanges threads in the words of a state of the fixed size. Says whether that changed anything.
     ///
     /// # Panics

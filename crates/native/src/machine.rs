@@ -521,6 +521,10 @@ impl System for NativeMachine {
         self.symmetry.is_some()
     }
 
+    fn are_interchangeable(&self, one: Position, other: Position) -> bool {
+        self.interpreter.are_interchangeable(one, other)
+    }
+
     fn represent(&mut self, state: &mut PackedState) {
         self.represent_following(state, Position(0));
     }
