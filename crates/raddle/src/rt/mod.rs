@@ -14,6 +14,7 @@ mod effect;
 mod failure;
 mod fiber;
 mod foresee;
+mod kept;
 mod knowledge;
 mod make;
 mod nested;
