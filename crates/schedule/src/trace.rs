@@ -360,19 +360,21 @@ impl Trace {
         while self.events.len() > len {
             self.pop();
         }
+        self.clocks.truncate(self.events.len() * self.width);
     }
 
     fn pop(&mut self) {
         let Some(event) = self.events.pop() else {
             return;
         };
-        for woken in self.woken.drain(event.first_woken as usize..).rev() {
+        while self.woken.len() > event.first_woken as usize
+            && let Some(woken) = self.woken.pop()
+        {
             self.lanes[woken.thread.index()].cause = woken.earlier_cause;
         }
-        while self.touches.len() > event.first_access as usize {
-            let Some(touch) = self.touches.pop() else {
-                break;
-            };
+        while self.touches.len() > event.first_access as usize
+            && let Some(touch) = self.touches.pop()
+        {
             self.shared -= usize::from(touch.access.mode == Mode::Shared);
             let block = &mut self.blocks[touch.block as usize];
             block.last = touch.previous_in_block;
@@ -386,7 +388,6 @@ impl Trace {
             cause: event.cause,
             count: event.number,
         };
-        self.clocks.truncate(self.events.len() * self.width);
     }
 
     /// The value of a location after the events of a cut, if the location was ever touched.
@@ -462,6 +463,22 @@ impl Trace {
         Blocks {
             block: self.blocks[touch.block as usize].previous,
         }
+    }
+
+    /// The access with this number of an event, and the blocks that it comes after.
+    pub(crate) fn access(&self, event: usize, number: usize) -> Option<(&ValuedAccess, Blocks)> {
+        let touch = self.touches_of(event).get(number)?;
+        let block = self.blocks[touch.block as usize].previous;
+        Some((&touch.access, Blocks { block }))
+    }
+
+    /// How many accesses some events have made, one event after the other.
+    pub(crate) fn access_count(&self, events: std::ops::Range<usize>) -> usize {
+        let begin = |event: usize| match self.events.get(event) {
+            Some(event) => event.first_access as usize,
+            None => self.touches.len(),
+        };
+        begin(events.end) - begin(events.start)
     }
 
     fn lane(&self, thread: ThreadId) -> Lane {
@@ -604,15 +621,15 @@ pub(crate) struct Blocks {
 }
 
 impl Blocks {
-    /// The events of the next block, the last first.
+    /// The mode of the accesses of the next block, and their events, the last first.
     pub(crate) fn next_block<'a>(
         &mut self,
         trace: &'a Trace,
-    ) -> Option<impl Iterator<Item = usize> + use<'a>> {
-        let block = known(self.block)?;
+    ) -> Option<(Mode, impl Iterator<Item = usize> + use<'a>)> {
+        let block = &trace.blocks[known(self.block)?];
         let members = trace.members(self.block);
-        self.block = trace.blocks[block].previous;
-        Some(members.map(|touch| touch.event as usize))
+        self.block = block.previous;
+        Some((block.mode, members.map(|touch| touch.event as usize)))
     }
 }
 

@@ -120,7 +120,7 @@ impl Race {
     /// Collects the events of the next block that the thread does not know of otherwise.
     pub(super) fn candidates(&mut self, trace: &Trace, blocks: &mut Blocks) -> usize {
         self.firsts.clear();
-        let Some(members) = blocks.next_block(trace) else {
+        let Some((_, members)) = blocks.next_block(trace) else {
             return 0;
         };
         for first in members {
