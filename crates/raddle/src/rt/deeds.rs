@@ -270,35 +270,44 @@ impl State {
     /// thread announces next.
     pub(super) fn compare(&mut self, made: Move) -> Result<(), Diverged> {
         self.deeds.was_possible()?;
-        let Some(&step) = self.made.get(self.deeds.done) else {
+        let Some(step) = self.made.get(self.deeds.done) else {
             return Ok(());
         };
         let next = self.threads[made.thread.index()].next();
         let failed = self.failure.is_some();
-        match self.deeds.compare(made, &step, next, failed) {
-            Some(before) if !before.gives_the_same(&step) && !self.gives_version(&step) => {
-                let earlier = Made {
-                    result: before.result,
-                    ..step
-                };
-                let (mut expected, mut found) = (self.tell(&earlier), self.tell(&step));
-                if expected == found {
-                    // What is told of it does not say what came of it.
-                    expected.push_str(&format!(" (with the result {})", earlier.result));
-                    found.push_str(&format!(" (with the result {})", step.result));
-                }
-                Err(Diverged { expected, found })
-            }
-            Some(before) if !before.is_before(self.thread(made.thread).next()) => {
-                let next = self.thread(made.thread).next();
-                let next = next.map(|next| (next.operation, next.place));
-                Err(Diverged {
-                    expected: self.tell_next(&step, before.next),
-                    found: self.tell_next(&step, next),
-                })
-            }
-            _ => Ok(()),
+        match self.deeds.compare(made, step, next, failed) {
+            None => Ok(()),
+            Some(before) => self.tell_apart(made, &before),
         }
+    }
+
+    /// The step that was just made, or what its thread announces next, is not that of another execution after the same moves.
+    /// Some differences do not matter.
+    #[cold]
+    fn tell_apart(&self, made: Move, before: &Deed) -> Result<(), Diverged> {
+        let step = &self.made[self.deeds.done - 1];
+        if !before.gives_the_same(step) && !self.gives_version(step) {
+            let earlier = Made {
+                result: before.result,
+                ..*step
+            };
+            let (mut expected, mut found) = (self.tell(&earlier), self.tell(step));
+            if expected == found {
+                // What is told of it does not say what came of it.
+                expected.push_str(&format!(" (with the result {})", earlier.result));
+                found.push_str(&format!(" (with the result {})", step.result));
+            }
+            return Err(Diverged { expected, found });
+        }
+        let next = self.thread(made.thread).next();
+        if !before.is_before(next) {
+            let next = next.map(|next| (next.operation, next.place));
+            return Err(Diverged {
+                expected: self.tell_next(step, before.next),
+                found: self.tell_next(step, next),
+            });
+        }
+        Ok(())
     }
 
     /// Whether a step gives the value of a lock, with its version.

@@ -9,6 +9,7 @@ use super::objects::Kind;
 use super::operation::Operation;
 use super::polling::Found;
 use super::state::{Made, State};
+use super::thread::Announced;
 
 impl State {
     /// Makes the next step of a thread, but for the code that comes after it. Returns whether the thread is to run on.
@@ -53,10 +54,10 @@ impl State {
             result: effect.result,
             woken,
         };
-        let is_in_loop = self.note_step(id, found, step);
+        let is_in_loop = self.note_step(id, &announced, found, step);
         self.thread(id)
             .look_at_watched(&announced, step, &self.objects);
-        self.log(id, found, is_in_loop, step);
+        self.log(id, &announced, found, is_in_loop, step);
         let thread = &mut self.threads[id.index()];
         thread.steps += 1;
         thread.result = effect.result;
@@ -87,11 +88,17 @@ impl State {
     }
 
     /// Writes down what a step does, and does it.
-    fn log(&mut self, id: ThreadId, found: Found, is_in_loop: bool, step: &Observed) {
+    fn log(
+        &mut self,
+        id: ThreadId,
+        announced: &Announced,
+        found: Found,
+        is_in_loop: bool,
+        step: &Observed,
+    ) {
         let thread = &mut self.threads[id.index()];
         self.pasts
             .step(&mut thread.past, found.choice, &step.accesses);
-        let announced = thread.announced[thread.steps as usize];
         self.made.push(Made {
             thread: id,
             operation: announced.operation,

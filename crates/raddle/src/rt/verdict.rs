@@ -128,7 +128,7 @@ impl State {
             self.impossible = true;
         } else if let Some(failure) = self.self_deadlock(id) {
             self.fail(failure);
-        } else if self.waits_too_long() && (is_long || self.polls_for_nothing()) {
+        } else if (is_long || self.polls_for_nothing()) && self.waits_too_long() {
             // The wait would have timed out by now, and then others may come to their ends.
             self.impossible = true;
         } else if self.idle >= self.settings.spin_limit {

@@ -3,6 +3,7 @@
 use raddle_schedule::{Mode, Observed, ThreadId, ValuedAccess};
 
 use super::{Found, Suspended, Watch, Woken, progresses};
+use crate::rt::Place;
 use crate::rt::effect::Values;
 use crate::rt::state::State;
 use crate::rt::thread::{Announced, Thread};
@@ -48,11 +49,10 @@ impl Thread {
         self.polling.watched(announced.suspended)
     }
 
-    /// Whether its operation with this number belongs to a loop in which it polls.
-    fn is_polling_before(&self, step: u32) -> bool {
-        let (earlier, rest) = self.announced.split_at(step as usize);
-        rest.first()
-            .is_some_and(|next| self.polling.polls_at(earlier, next.place))
+    /// Whether its next operation, which stands at this place, belongs to a loop in which it polls.
+    fn polls_at_next(&self, place: Place) -> bool {
+        let earlier = &self.announced[..self.steps as usize];
+        self.polling.polls_at(earlier, place)
     }
 }
 
@@ -77,14 +77,19 @@ impl State {
 
     /// A thread makes its next step, whose effect is not there yet. The accesses are still those of its operation alone. Returns
     /// whether it is in a loop in which it polls.
-    pub(in crate::rt) fn note_step(&mut self, id: ThreadId, found: Found, step: &Observed) -> bool {
+    pub(in crate::rt) fn note_step(
+        &mut self,
+        id: ThreadId,
+        announced: &Announced,
+        found: Found,
+        step: &Observed,
+    ) -> bool {
         let thread = &mut self.threads[id.index()];
-        let announced = thread.announced[thread.steps as usize];
-        let is_in_loop = thread.is_polling_before(thread.steps);
+        let is_in_loop = thread.polls_at_next(announced.place);
         if thread.polling.has_begun() {
             thread
                 .polling
-                .note_step(&announced, found, &step.accesses, &self.objects);
+                .note_step(announced, found, &step.accesses, &self.objects);
         }
         // If no step was idle, and this one is not, nobody asks what it changes.
         if step.last_resort || self.idle > 0 {
