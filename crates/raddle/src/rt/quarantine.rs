@@ -11,12 +11,13 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use raddle_outcome::Kind;
 use raddle_schedule::{LocationId, ValuedAccess};
 
 use super::deeds::LEAST_ADDRESS;
+use super::hash::Table;
 use super::objects::Kind as ObjectKind;
 use super::state::State;
 use super::{Place, fiber};
@@ -204,7 +205,7 @@ const MOST_EARLIER: usize = 8;
 
 /// The addresses that atomics have held before those that they hold.
 #[derive(Debug, Default)]
-pub(super) struct Earlier(HashMap<LocationId, Vec<u64>>);
+pub(super) struct Earlier(Table<LocationId, Vec<u64>>);
 
 impl Earlier {
     pub(super) fn begin(&mut self) {

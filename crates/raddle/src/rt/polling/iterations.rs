@@ -1,11 +1,12 @@
 //! Iterations: what a thread does from one arrival at a site to the next.
 
-use std::hash::{Hash as _, Hasher};
+use std::hash::{Hash as _, Hasher as _};
 use std::mem::discriminant;
 
 use raddle_schedule::{Mode, ValuedAccess};
 
 use super::watch::Memory;
+use crate::rt::hash::{Mixer, mix};
 use crate::rt::objects::Kind;
 use crate::rt::operation::{mx, rw};
 use crate::rt::thread::Announced;
@@ -227,7 +228,7 @@ pub(super) struct Digest {
 
 impl Digest {
     pub(super) fn of(announced: &Announced, choice: u32) -> Self {
-        let mut hasher = Mixer(0);
+        let mut hasher = Mixer::default();
         discriminant(&announced.operation).hash(&mut hasher);
         let shape = mix(
             hasher.finish(),
@@ -251,29 +252,6 @@ impl Digest {
         self.values = mix(self.values, access.before & observed);
         self.values = mix(self.values, access.after & observed);
     }
-}
-
-struct Mixer(u64);
-
-impl Hasher for Mixer {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.0 = mix(self.0, u64::from(byte));
-        }
-    }
-
-    fn write_u64(&mut self, value: u64) {
-        self.0 = mix(self.0, value);
-    }
-}
-
-pub(super) fn mix(hash: u64, value: u64) -> u64 {
-    let mixed = (hash.rotate_left(23) ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    mixed ^ (mixed >> 29)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 
 use raddle_schedule::{Mode, ValuedAccess};
 
-use super::iterations::mix;
+use crate::rt::hash::mix;
 
 /// The causal past of a step, or of a thread's last step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
