@@ -19,6 +19,7 @@ use super::operation::{Operation, channel};
 struct Clock(Vec<u32>);
 
 impl Clock {
+    #[inline]
     fn join(&mut self, other: &Self) {
         if self.0.len() < other.0.len() {
             self.0.resize(other.0.len(), 0);
@@ -28,20 +29,24 @@ impl Clock {
         }
     }
 
+    #[inline]
     fn copy(&mut self, other: &Self) {
         self.0.clear();
         self.0.extend_from_slice(&other.0);
     }
 
+    #[inline]
     fn of(&self, thread: ThreadId) -> u32 {
         self.0.get(thread.index()).copied().unwrap_or(0)
     }
 
     /// Whether an access is known.
+    #[inline]
     fn knows(&self, earlier: &Touch) -> bool {
         self.of(earlier.thread) >= earlier.time
     }
 
+    #[inline]
     fn tick(&mut self, thread: ThreadId) {
         if self.0.len() <= thread.index() {
             self.0.resize(thread.index() + 1, 0);
@@ -168,6 +173,7 @@ impl Clocks {
     }
 
     /// They are needed. If they are not kept in this execution, they will be from the next one on.
+    #[inline]
     pub(crate) fn need(&mut self) -> Need {
         if self.active {
             Need::Known
@@ -178,6 +184,7 @@ impl Clocks {
         }
     }
 
+    #[inline]
     fn thread(&mut self, id: ThreadId) -> &mut OfThread {
         self.threads.at(id.index())
     }
@@ -208,22 +215,26 @@ impl Clocks {
         }
     }
 
+    #[inline]
     pub(crate) fn tick(&mut self, id: ThreadId) {
         if self.active {
             self.thread(id).now.tick(id);
         }
     }
 
+    #[inline]
     fn acquire(&mut self, id: ThreadId, at: LocationId) {
         let released = &self.locations.at(at.index()).released;
         self.threads.at(id.index()).now.join(released);
     }
 
+    #[inline]
     fn release(&mut self, id: ThreadId, at: LocationId) {
         let now = &self.threads.at(id.index()).now;
         self.locations.at(at.index()).released.join(now);
     }
 
+    #[inline]
     fn load(&mut self, id: ThreadId, at: LocationId, order: Ordering) {
         let thread = self.threads.at(id.index());
         let released = &self.locations.at(at.index()).released;
@@ -234,6 +245,7 @@ impl Clocks {
     }
 
     /// `update`: it also reads, and so carries on what was released before.
+    #[inline]
     fn store(&mut self, id: ThreadId, at: LocationId, order: Ordering, update: bool) {
         let thread = self.threads.at(id.index());
         let released = &mut self.locations.at(at.index()).released;
@@ -312,6 +324,7 @@ impl Clocks {
     }
 
     /// A step was made.
+    #[inline]
     pub(crate) fn synchronise(
         &mut self,
         id: ThreadId,
@@ -448,6 +461,7 @@ impl Clocks {
     }
 
     /// A cell is accessed. Returns an earlier access that races with that.
+    #[inline]
     pub(crate) fn touch(
         &mut self,
         cell: u32,

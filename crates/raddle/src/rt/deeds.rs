@@ -109,6 +109,7 @@ impl Deeds {
     }
 
     /// The next move that is to be made again.
+    #[inline]
     pub(super) fn next_in_script(&self) -> Option<Move> {
         self.script.get(self.followed).copied()
     }
@@ -132,21 +133,25 @@ impl Deeds {
     }
 
     /// Whether the thread could move that was to.
+    #[inline]
     pub(super) fn was_possible(&mut self) -> Result<(), Diverged> {
         self.diverged.take().map_or(Ok(()), Err)
     }
 
     /// That move is being made.
+    #[inline]
     pub(super) fn follow(&mut self) {
         self.followed += 1;
     }
 
     /// The last of those moves that was made.
+    #[inline]
     pub(super) fn last_in_script(&self) -> Option<Move> {
         self.script.get(self.followed.checked_sub(1)?).copied()
     }
 
     /// Compares a step with the one that another execution made instead. Returns that one if it is not the same.
+    #[inline]
     fn compare(
         &mut self,
         made: Move,
@@ -180,6 +185,7 @@ impl Deeds {
 }
 
 /// Whether a step is no compare-exchange that failed.
+#[inline]
 fn succeeds(step: &Made) -> bool {
     match step.operation {
         Operation::CompareExchange { expected, .. } => step.result == expected,
@@ -188,6 +194,7 @@ fn succeeds(step: &Made) -> bool {
 }
 
 /// Whether two values are the same, as far as the program decides: two addresses may differ.
+#[inline]
 fn is_same_value(one: u64, other: u64) -> bool {
     one == other || one >= LEAST_ADDRESS && other >= LEAST_ADDRESS
 }
@@ -248,11 +255,13 @@ fn is_same_operation(one: &Operation, other: &Operation) -> bool {
 
 impl Deed {
     /// Whether a step gives what this one gave.
+    #[inline]
     fn gives_the_same(&self, step: &Made) -> bool {
         self.succeeded == succeeds(step) && is_same_value(self.result, step.result)
     }
 
     /// Whether this is what the thread announces after it.
+    #[inline]
     fn is_before(&self, next: Option<&Announced>) -> bool {
         match (&self.next, next) {
             (Some((operation, place)), Some(next)) => {
@@ -268,6 +277,7 @@ impl Deed {
 impl State {
     /// Compares the step that was just made with the one of another execution after the same moves, and also what its
     /// thread announces next.
+    #[inline]
     pub(super) fn compare(&mut self, made: Move) -> Result<(), Diverged> {
         self.deeds.was_possible()?;
         let Some(step) = self.made.get(self.deeds.done) else {

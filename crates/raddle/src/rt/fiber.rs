@@ -52,6 +52,7 @@ impl Suspender {
     /// # Safety
     ///
     /// It must be called on the fiber that it belongs to.
+    #[inline]
     pub(crate) unsafe fn suspend(self) {
         match self {
             // SAFETY: the yielder lives on the stack of the coroutine that is running.
@@ -317,10 +318,12 @@ thread_local! {
     static CURRENT: Cell<*const Runtime> = const { Cell::new(std::ptr::null()) };
 }
 
+#[inline]
 fn replace_current(runtime: *const Runtime) -> *const Runtime {
     CURRENT.replace(runtime)
 }
 
+#[inline]
 pub(super) fn current() -> *const Runtime {
     // The thread-local has no destructor, so it is there as long as the thread is.
     CURRENT.get()

@@ -88,6 +88,7 @@ impl State {
     }
 
     /// Writes down what a step does, and does it.
+    #[inline]
     fn log(
         &mut self,
         id: ThreadId,
@@ -119,6 +120,7 @@ impl State {
     }
 
     /// What the step with this number touched.
+    #[inline]
     pub(super) fn accesses_of(&self, step: usize) -> &[ValuedAccess] {
         let next = self.made.get(step + 1);
         let end = next.map_or(self.accesses.len(), |next| next.first_access);
@@ -126,6 +128,7 @@ impl State {
     }
 
     /// What a step does beyond changing values: to locks that are held, to threads that sleep.
+    #[inline]
     fn follow_up(
         &mut self,
         id: ThreadId,

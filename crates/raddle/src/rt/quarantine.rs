@@ -96,6 +96,7 @@ pub(super) struct Quarantine {
 
 impl Quarantine {
     /// Keeps a block. Returns whether it does.
+    #[inline]
     fn keep(&self, start: *mut u8, layout: Layout) -> bool {
         let bytes = self.bytes.get().saturating_add(layout.size());
         if self.is_open.get() {
@@ -216,6 +217,7 @@ impl Earlier {
 impl State {
     /// A step touches a location. If that is an atomic which has held an address of something that was freed, and holds another one, they might
     /// be the same if that memory had been allocated again; and then whoever knows the first would take the one for the other.
+    #[inline]
     pub(super) fn note_address(&mut self, access: &ValuedAccess, place: Place) {
         if access.before < LEAST_ADDRESS || self.objects.kind(access.location) != ObjectKind::Atomic
         {
@@ -238,6 +240,7 @@ impl State {
 
     /// A compare-exchange has expected one value and found another. If both are addresses, of which one was freed, they might
     /// be the same if that memory had been allocated again.
+    #[inline]
     pub(super) fn compare_addresses(&mut self, expected: u64, found: u64, place: Place) {
         let may_be_addresses = expected.min(found) >= LEAST_ADDRESS;
         if expected != found

@@ -126,10 +126,12 @@ impl Thread {
     }
 
     /// Its next operation.
+    #[inline]
     pub(crate) fn next(&self) -> Option<&Announced> {
         self.announced.get(self.steps as usize)
     }
 
+    #[inline]
     pub(crate) fn announce(&mut self, mut operation: Operation, place: Place) {
         let suspended = self
             .polling
@@ -142,10 +144,12 @@ impl Thread {
         });
     }
 
+    #[inline]
     pub(crate) fn remember_lock(&mut self, lock: LocationId, place: Place) {
         self.held.push((lock, place));
     }
 
+    #[inline]
     pub(crate) fn forget_lock(&mut self, lock: LocationId) {
         if let Some(index) = self.held.iter().rposition(|held| held.0 == lock) {
             self.held.remove(index);

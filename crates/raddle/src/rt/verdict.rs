@@ -66,6 +66,7 @@ impl State {
     }
 
     /// Whether threads move on.
+    #[inline]
     pub(super) fn goes_on(&self) -> bool {
         !self.impossible && (self.failure.is_none() || self.settings.keep_going)
     }
@@ -145,6 +146,7 @@ impl State {
     }
 
     /// The same for a step that is made again. There is something to see only if executions go on after a failure: otherwise none is run beyond it.
+    #[inline]
     pub(super) fn check_progress_again(&mut self, id: ThreadId) {
         if self.settings.keep_going {
             self.check_progress(id);

@@ -57,6 +57,7 @@ impl Iterations {
     }
 
     /// A step is made.
+    #[inline]
     pub(super) fn note(&mut self, digest: Digest, is_single: bool) {
         let current = &mut self.current;
         current.digest = mix(current.digest, digest.values);
@@ -66,6 +67,7 @@ impl Iterations {
     }
 
     /// The thread finds that another one has done something. `torn`: it has seen both what was there before and what is there now.
+    #[inline]
     pub(super) fn disturb(&mut self, torn: bool) {
         self.current.disturbed = true;
         self.current.torn |= torn;
@@ -170,6 +172,7 @@ impl Repetition {
     }
 
     /// The one that takes the fewest iterations until it has been gone through once, if the sequence has repeated at least for its second half.
+    #[inline]
     pub(super) fn of(iterations: &[Iteration]) -> Option<Self> {
         Self::by(iterations, |one| (one.site, one.digest))
     }
@@ -227,6 +230,7 @@ pub(super) struct Digest {
 }
 
 impl Digest {
+    #[inline]
     pub(super) fn of(announced: &Announced, choice: u32) -> Self {
         let mut hasher = Mixer::default();
         discriminant(&announced.operation).hash(&mut hasher);
@@ -240,6 +244,7 @@ impl Digest {
         }
     }
 
+    #[inline]
     pub(super) fn touches(&mut self, kind: Kind, access: &ValuedAccess) {
         self.values = mix(self.values, u64::from(access.location.0));
         // Versions of locks are changed by the iterations themselves, and counts by others, without notice.

@@ -192,21 +192,25 @@ impl Polling {
         self.behind_lock = Left::Changed;
     }
 
+    #[inline]
     pub(super) fn has_begun(&self) -> bool {
         self.has_begun
     }
 
     /// Whether the thread has announced nothing since it last arrived.
+    #[inline]
     fn only_delays(&self, announced: &[Announced]) -> bool {
         self.arrived_at == announced.len()
     }
 
     /// The thread is about to give back a lock, and has left the data behind it like this.
+    #[inline]
     pub(crate) fn leaves(&mut self, data: Left) {
         self.behind_lock = data;
     }
 
     /// What a suspended operation waits for.
+    #[inline]
     fn watched(&self, suspended: Option<Suspended>) -> &[Watch] {
         suspended.map_or(&[], |suspended| {
             let (first, end) = suspended.watches;
@@ -215,6 +219,7 @@ impl Polling {
     }
 
     /// The thread announces an operation: says how it is suspended before it, if it is, and how it gives back a lock.
+    #[inline]
     pub(super) fn announce(
         &mut self,
         announced: &[Announced],
@@ -258,6 +263,7 @@ impl Polling {
     }
 
     /// Whether the thread has been at a place before its last arrival: it is in a loop around the site.
+    #[inline]
     fn polls_at(&self, announced: &[Announced], place: Place) -> bool {
         self.has_begun
             && announced[..self.arrived_at.min(announced.len())]
@@ -504,6 +510,7 @@ impl State {
     }
 
     /// The current thread announces its next operation.
+    #[inline]
     pub(crate) fn announce(&mut self, operation: Operation, place: Place) {
         self.notice_leaving(&operation, place);
         if operation.may_wait() {
@@ -514,6 +521,7 @@ impl State {
 
     /// The current thread is about to announce an operation. If it was continued as a last resort, and now does something that it has not done
     /// in its loop, it leaves the loop by itself: it has to be allowed to do so while others can move.
+    #[inline]
     fn notice_leaving(&mut self, operation: &Operation, place: Place) {
         let thread = &self.threads[self.current.index()];
         let polling = &thread.polling;
@@ -541,6 +549,7 @@ impl State {
 
     /// Whether it is known that polling leads to nothing, though it has not done so for long: threads have continued as a last resort, scouts find out what each of
     /// them does alone, and none of them has changed anything.
+    #[inline]
     pub(super) fn polls_for_nothing(&self) -> bool {
         let is_scouted =
             |&id: &ThreadId| {
@@ -582,6 +591,7 @@ struct Last {
 }
 
 /// Whether an access changes something, other than that somebody was there for a moment.
+#[inline]
 fn progresses(kind: Kind, access: &ValuedAccess) -> bool {
     let passing = match kind {
         Kind::Mutex => mx::LOCKED | mx::ALL_ALIKE,
@@ -592,6 +602,7 @@ fn progresses(kind: Kind, access: &ValuedAccess) -> bool {
 }
 
 /// The part of a value that says that a lock was left alike.
+#[inline]
 fn alike(kind: Kind) -> u64 {
     match kind {
         Kind::Mutex => mx::ALL_ALIKE,

@@ -69,6 +69,7 @@ impl Sites {
     }
 
     /// Whether this execution is that of a scout, which may have seen what it was sent for.
+    #[inline]
     pub(super) fn is_of_scout(&self) -> bool {
         self.of_scout
     }
@@ -88,11 +89,13 @@ impl Sites {
     }
 
     /// Whether a scout is under way.
+    #[inline]
     pub(crate) fn has_scout(&self) -> bool {
         self.scout.is_some()
     }
 
     /// Whether a scout is under way that is to follow this thread.
+    #[inline]
     pub(super) fn follows(&self, thread: ThreadId) -> bool {
         self.scout.is_some_and(|scout| scout.thread == thread)
     }
@@ -140,6 +143,7 @@ impl Sites {
         self.sites.iter().filter(move |site| site.is_at(place))
     }
 
+    #[inline]
     pub(super) fn site(&self, number: usize) -> &Site {
         &self.sites[number]
     }

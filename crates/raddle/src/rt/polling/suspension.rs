@@ -10,6 +10,7 @@ use crate::rt::thread::{Announced, Thread};
 
 impl Thread {
     /// How the thread is suspended before an operation, if it is: nothing that it waits for a change of has changed.
+    #[inline]
     pub(in crate::rt) fn suspended(
         &self,
         announced: &Announced,
@@ -21,6 +22,7 @@ impl Thread {
     }
 
     /// The step of a thread that was suspended has looked at what the thread watches, to see that it has changed.
+    #[inline]
     pub(in crate::rt) fn look_at_watched(
         &self,
         announced: &Announced,
@@ -45,11 +47,13 @@ impl Thread {
     }
 
     /// What an operation before which it is suspended waits for a change of.
+    #[inline]
     fn watched(&self, announced: &Announced) -> &[Watch] {
         self.polling.watched(announced.suspended)
     }
 
     /// Whether its next operation, which stands at this place, belongs to a loop in which it polls.
+    #[inline]
     fn polls_at_next(&self, place: Place) -> bool {
         let earlier = &self.announced[..self.steps as usize];
         self.polling.polls_at(earlier, place)
@@ -58,6 +62,7 @@ impl Thread {
 
 impl State {
     /// Why a thread that is suspended before its next operation can continue.
+    #[inline]
     pub(in crate::rt) fn woken(&self, thread: &Thread, announced: &Announced) -> Option<Woken> {
         announced.suspended?;
         let sees = |ignored: fn(&Watch, u64) -> bool| {
@@ -77,6 +82,7 @@ impl State {
 
     /// A thread makes its next step, whose effect is not there yet. The accesses are still those of its operation alone. Returns
     /// whether it is in a loop in which it polls.
+    #[inline]
     pub(in crate::rt) fn note_step(
         &mut self,
         id: ThreadId,
