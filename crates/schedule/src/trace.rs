@@ -368,7 +368,10 @@ impl Trace {
     #[inline]
     pub fn refresh(&mut self, event: usize, accesses: &[ValuedAccess]) {
         let first = self.events[event].first_access as usize;
-        for (touch, access) in self.touches[first..].iter_mut().zip(accesses) {
+        for (index, access) in accesses.iter().enumerate() {
+            let Some(touch) = self.touches.get_mut(first + index) else {
+                return;
+            };
             touch.access.before = access.before;
             touch.access.after = access.after;
         }
@@ -580,8 +583,9 @@ impl Trace {
         if event + 1 == self.events.len() || last[joined.thread().index()] > joined.number {
             return;
         }
-        for (mine, theirs) in last.iter_mut().zip(&earlier[event * self.width..]) {
-            *mine = (*mine).max(*theirs);
+        let theirs = &earlier[event * self.width..][..last.len()];
+        for (thread, mine) in last.iter_mut().enumerate() {
+            *mine = (*mine).max(theirs[thread]);
         }
     }
 

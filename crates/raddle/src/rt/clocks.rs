@@ -24,8 +24,9 @@ impl Clock {
         if self.0.len() < other.0.len() {
             self.0.resize(other.0.len(), 0);
         }
-        for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
-            *mine = (*mine).max(*theirs);
+        let mine = &mut self.0[..other.0.len()];
+        for (thread, &theirs) in other.0.iter().enumerate() {
+            mine[thread] = mine[thread].max(theirs);
         }
     }
 

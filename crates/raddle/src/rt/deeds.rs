@@ -432,7 +432,8 @@ impl State {
         self.deeds.follow();
         let mut step = std::mem::take(&mut self.made_again);
         let runs_on = self.make(next.thread, next.choice, &mut step);
-        self.made_again = step;
+        // What was there in between owns nothing.
+        std::mem::forget(std::mem::replace(&mut self.made_again, step));
         runs_on
     }
 }

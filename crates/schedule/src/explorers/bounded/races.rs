@@ -403,7 +403,8 @@ impl<X: Execution> Search<'_, X> {
 }
 
 fn join(clock: &mut [u32], other: &[u32]) {
-    for (mine, theirs) in clock.iter_mut().zip(other) {
-        *mine = (*mine).max(*theirs);
+    let other = &other[..clock.len()];
+    for (thread, mine) in clock.iter_mut().enumerate() {
+        *mine = (*mine).max(other[thread]);
     }
 }
