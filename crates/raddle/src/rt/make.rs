@@ -27,9 +27,12 @@ impl State {
             return false;
         };
         let announced = *announced;
-        let (operation, place) = (announced.operation, announced.place);
+        let Announced {
+            operation, place, ..
+        } = &announced;
+        let place = *place;
         let woken = self.woken(thread, &announced);
-        let effect = effect(&operation, &self.objects, &mut |access| {
+        let effect = effect(operation, &self.objects, &mut |access| {
             step.accesses.push(access);
         });
         let is_suspended = self.is_suspended(thread, &announced);
@@ -37,7 +40,7 @@ impl State {
         let has_to_wait =
             is_suspended && !self.sites.has_scout() && !self.may_continue(id, &announced);
         if !effect.enabled || thread.asleep || has_to_wait {
-            self.deeds.cannot_move(id, Some((operation, place)));
+            self.deeds.cannot_move(id, Some((*operation, place)));
             return false;
         }
         step.alternatives = effect.alternatives;
@@ -61,19 +64,19 @@ impl State {
         let thread = &mut self.threads[id.index()];
         thread.steps += 1;
         thread.result = effect.result;
-        if let Operation::Choose { .. } = operation {
+        if let Operation::Choose { .. } = *operation {
             thread.result = u64::from(choice);
         }
         self.clocks
-            .synchronise(id, &operation, effect.result, &step.accesses);
-        let stores = match operation {
+            .synchronise(id, operation, effect.result, &step.accesses);
+        let stores = match *operation {
             Operation::Store { at, .. } | Operation::Update { at, .. } => Some(at),
             Operation::CompareExchange { at, expected, .. } => {
                 (effect.result == expected).then_some(at)
             }
             _ => None,
         };
-        if let Operation::CompareExchange { expected, .. } = operation {
+        if let Operation::CompareExchange { expected, .. } = *operation {
             self.compare_addresses(expected, effect.result, place);
         }
         if let Some(at) = stores
@@ -82,7 +85,7 @@ impl State {
             let race = self.race(&earlier, true, place);
             self.fail(race);
         }
-        let runs_on = self.follow_up(id, &operation, place, choice, effect, step);
+        let runs_on = self.follow_up(id, operation, place, choice, effect, step);
         self.clocks.tick(id);
         runs_on
     }
