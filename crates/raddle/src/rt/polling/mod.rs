@@ -85,6 +85,8 @@ mod stack;
 mod suspension;
 mod watch;
 
+use std::cell::Cell;
+
 use raddle_outcome::Kind as Assumed;
 use raddle_schedule::{Mode, ThreadId, ValuedAccess};
 
@@ -146,6 +148,8 @@ pub(crate) struct Polling {
     /// How many operations it had announced at its last arrival, and how often it has arrived there since.
     arrived_at: usize,
     delays: u32,
+    /// Which operation was found last to stand at the place of a later one. Others are looked for from there on.
+    was_before_at: Cell<usize>,
     /// Whether it was continued as a last resort since it was last disturbed.
     resorted: bool,
     /// Whether it was woken only because a lock was left alike, since it was last disturbed.
@@ -265,12 +269,22 @@ impl Polling {
     /// Whether the thread has been at a place before its last arrival: it is in a loop around the site.
     #[inline]
     fn polls_at(&self, announced: &[Announced], place: Place) -> bool {
-        self.has_begun
-            && announced[..self.arrived_at.min(announced.len())]
-                .iter()
-                .rev()
-                .take(LONGEST_LOOP)
-                .any(|earlier| std::ptr::eq(earlier.place, place))
+        if !self.has_begun {
+            return false;
+        }
+        let end = self.arrived_at.min(announced.len());
+        let mut earlier = end.saturating_sub(LONGEST_LOOP)..end;
+        let is_there = |index: &usize| std::ptr::eq(announced[*index].place, place);
+        // A loop comes to the same places in the same order.
+        let next = self.was_before_at.get() + 1;
+        let found = match earlier.contains(&next) && is_there(&next) {
+            true => Some(next),
+            false => earlier.rfind(is_there),
+        };
+        if let Some(found) = found {
+            self.was_before_at.set(found);
+        }
+        found.is_some()
     }
 
     /// Remembers what a step found and left. `own` are the accesses of the operation, as it makes them itself.
