@@ -112,8 +112,8 @@ impl State {
             last_resort: step.last_resort,
             first_access: self.accesses.len(),
         });
-        self.accesses.extend_from_slice(&step.accesses);
         for access in &step.accesses {
+            self.accesses.push(*access);
             self.note_address(access, announced.place);
             self.objects.set(access.location, access.after);
             if access.before != access.after && !is_in_loop {
