@@ -47,11 +47,12 @@ pub fn class_of(trace: &Trace) -> ClassHash {
 #[must_use]
 pub fn event_hash(trace: &Trace, event: usize) -> ClassHash {
     let mut after = 0;
-    for access in 0..trace.accesses(event).count() {
-        let mut blocks = trace.blocks_before(event, access);
-        for earlier in blocks.next_block(trace).into_iter().flatten() {
-            after = name_after(trace, earlier, after);
+    let mut access = 0;
+    while let Some((_, mut blocks)) = trace.access(event, access) {
+        if let Some((_, members)) = blocks.next_block(trace) {
+            after = members.fold(after, |after, earlier| name_after(trace, earlier, after));
         }
+        access += 1;
     }
     let Some(known) = trace.events().get(event) else {
         return ClassHash::default();

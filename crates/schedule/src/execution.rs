@@ -31,6 +31,7 @@ impl ThreadId {
 
     /// The number as an index.
     #[must_use]
+    #[inline]
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -43,6 +44,7 @@ pub struct LocationId(pub u32);
 impl LocationId {
     /// The number as an index.
     #[must_use]
+    #[inline]
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -73,6 +75,7 @@ pub enum Mode {
 impl Mode {
     /// Whether the order of two accesses to one location matters.
     #[must_use]
+    #[inline]
     pub fn conflicts_with(self, other: Self) -> bool {
         self == Self::Write || self != other
     }
@@ -144,6 +147,7 @@ impl Clone for Observed {
 
 impl Observed {
     /// Makes it the step that touches nothing, keeping its memory.
+    #[inline]
     pub fn clear(&mut self) {
         self.accesses.clear();
         self.wakes.clear();

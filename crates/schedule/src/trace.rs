@@ -40,6 +40,7 @@ pub struct Event {
 impl Event {
     /// The thread that moved.
     #[must_use]
+    #[inline]
     pub fn thread(&self) -> ThreadId {
         self.step.thread
     }
@@ -110,11 +111,13 @@ impl Clone for Cut {
 impl Cut {
     /// How many events of a thread it has.
     #[must_use]
+    #[inline]
     pub fn count(&self, thread: ThreadId) -> u32 {
         self.counts.get(thread.index()).copied().unwrap_or(0)
     }
 
     /// Sets how many events of a thread it has.
+    #[inline]
     pub fn set(&mut self, thread: ThreadId, count: u32) {
         if self.counts.len() <= thread.index() {
             self.counts.resize(thread.index() + 1, 0);
@@ -124,6 +127,7 @@ impl Cut {
 
     /// Whether it has an event.
     #[must_use]
+    #[inline]
     pub fn contains(&self, event: &Event) -> bool {
         event.number < self.count(event.thread())
     }
@@ -144,6 +148,7 @@ impl Cut {
     }
 
     /// Makes it have the first events of a trace, this many.
+    #[inline]
     pub(crate) fn set_to_first(&mut self, trace: &Trace, count: usize) {
         self.counts.clear();
         if count <= trace.len() / 2 {
@@ -211,18 +216,21 @@ impl Trace {
 
     /// How many events it has.
     #[must_use]
+    #[inline]
     pub fn len(&self) -> usize {
         self.events.len()
     }
 
     /// Whether it has no event.
     #[must_use]
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.events.is_empty()
     }
 
     /// The events, in the order in which they happened.
     #[must_use]
+    #[inline]
     pub fn events(&self) -> &[Event] {
         &self.events
     }
@@ -233,6 +241,7 @@ impl Trace {
     }
 
     /// What an event touched.
+    #[inline]
     pub fn accesses(&self, event: usize) -> impl Iterator<Item = &ValuedAccess> {
         self.touches_of(event).iter().map(|touch| &touch.access)
     }
@@ -244,30 +253,35 @@ impl Trace {
 
     /// How many events a thread has made.
     #[must_use]
+    #[inline]
     pub fn count(&self, thread: ThreadId) -> u32 {
         self.lane(thread).count
     }
 
     /// How many threads have a lane: all ids of threads that moved or were woken are below.
     #[must_use]
+    #[inline]
     pub fn lanes(&self) -> usize {
         self.lanes.len()
     }
 
     /// The last event of a thread.
     #[must_use]
+    #[inline]
     pub fn last_of(&self, thread: ThreadId) -> Option<usize> {
         known(self.lane(thread).last)
     }
 
     /// The event before it of the same thread.
     #[must_use]
+    #[inline]
     pub fn previous_of(&self, event: usize) -> Option<usize> {
         known(self.events[event].previous)
     }
 
     /// The event that woke or started its thread just before.
     #[must_use]
+    #[inline]
     pub fn cause_of(&self, event: usize) -> Option<usize> {
         known(self.events[event].cause)
     }
@@ -282,24 +296,28 @@ impl Trace {
 
     /// The event that woke or started a thread since its last event.
     #[must_use]
+    #[inline]
     pub fn pending_cause(&self, thread: ThreadId) -> Option<usize> {
         known(self.lane(thread).cause)
     }
 
     /// How many events of each thread happen before an event or are it.
     #[must_use]
+    #[inline]
     pub fn clock(&self, event: usize) -> &[u32] {
         &self.clocks[event * self.width..][..self.width]
     }
 
     /// Whether an event happens before another, or is it.
     #[must_use]
+    #[inline]
     pub fn happens_before(&self, earlier: usize, later: usize) -> bool {
         let event = &self.events[earlier];
         self.clock(later)[event.thread().index()] > event.number
     }
 
     /// Adds the step that was just made.
+    #[inline]
     pub fn push(&mut self, next: Move, step: &Observed) {
         let index = small(self.events.len());
         let highest = step
@@ -347,9 +365,13 @@ impl Trace {
     }
 
     /// Takes the values that an event has found and left when it was made again.
+    #[inline]
     pub fn refresh(&mut self, event: usize, accesses: &[ValuedAccess]) {
         let first = self.events[event].first_access as usize;
-        for (touch, access) in self.touches[first..].iter_mut().zip(accesses) {
+        for (index, access) in accesses.iter().enumerate() {
+            let Some(touch) = self.touches.get_mut(first + index) else {
+                return;
+            };
             touch.access.before = access.before;
             touch.access.after = access.after;
         }
@@ -360,19 +382,21 @@ impl Trace {
         while self.events.len() > len {
             self.pop();
         }
+        self.clocks.truncate(self.events.len() * self.width);
     }
 
     fn pop(&mut self) {
         let Some(event) = self.events.pop() else {
             return;
         };
-        for woken in self.woken.drain(event.first_woken as usize..).rev() {
+        while self.woken.len() > event.first_woken as usize
+            && let Some(woken) = self.woken.pop()
+        {
             self.lanes[woken.thread.index()].cause = woken.earlier_cause;
         }
-        while self.touches.len() > event.first_access as usize {
-            let Some(touch) = self.touches.pop() else {
-                break;
-            };
+        while self.touches.len() > event.first_access as usize
+            && let Some(touch) = self.touches.pop()
+        {
             self.shared -= usize::from(touch.access.mode == Mode::Shared);
             let block = &mut self.blocks[touch.block as usize];
             block.last = touch.previous_in_block;
@@ -386,11 +410,11 @@ impl Trace {
             cause: event.cause,
             count: event.number,
         };
-        self.clocks.truncate(self.events.len() * self.width);
     }
 
     /// The value of a location after the events of a cut, if the location was ever touched.
     #[must_use]
+    #[inline]
     pub fn value_at(&self, location: LocationId, cut: &Cut) -> Option<u64> {
         let mut block = *self.locations.get(location.index())?;
         let mut oldest = None;
@@ -441,6 +465,7 @@ impl Trace {
 
     /// The blocks at a location that an access which is made now would come after, the last first: those
     /// from the last conflicting one on.
+    #[inline]
     pub(crate) fn blocks_before_next(&self, location: LocationId, mode: Mode) -> Blocks {
         let mut block = self.current_block(location);
         if block != NONE && !self.blocks[block as usize].mode.conflicts_with(mode) {
@@ -450,6 +475,7 @@ impl Trace {
     }
 
     /// All blocks at a location, the last first.
+    #[inline]
     pub(crate) fn blocks_at(&self, location: LocationId) -> Blocks {
         Blocks {
             block: self.current_block(location),
@@ -457,6 +483,7 @@ impl Trace {
     }
 
     /// The blocks that the access with this number of an event comes after.
+    #[inline]
     pub(crate) fn blocks_before(&self, event: usize, access: usize) -> Blocks {
         let touch = &self.touches_of(event)[access];
         Blocks {
@@ -464,6 +491,25 @@ impl Trace {
         }
     }
 
+    /// The access with this number of an event, and the blocks that it comes after.
+    #[inline]
+    pub(crate) fn access(&self, event: usize, number: usize) -> Option<(&ValuedAccess, Blocks)> {
+        let touch = self.touches_of(event).get(number)?;
+        let block = self.blocks[touch.block as usize].previous;
+        Some((&touch.access, Blocks { block }))
+    }
+
+    /// How many accesses some events have made, one event after the other.
+    #[inline]
+    pub(crate) fn access_count(&self, events: std::ops::Range<usize>) -> usize {
+        let begin = |event: usize| match self.events.get(event) {
+            Some(event) => event.first_access as usize,
+            None => self.touches.len(),
+        };
+        begin(events.end) - begin(events.start)
+    }
+
+    #[inline]
     fn lane(&self, thread: ThreadId) -> Lane {
         self.lanes
             .get(thread.index())
@@ -471,6 +517,7 @@ impl Trace {
             .unwrap_or(Lane::EMPTY)
     }
 
+    #[inline]
     fn touches_of(&self, event: usize) -> &[Touch] {
         let end = self
             .events
@@ -479,6 +526,7 @@ impl Trace {
         &self.touches[self.events[event].first_access as usize..end]
     }
 
+    #[inline]
     fn current_block(&self, location: LocationId) -> u32 {
         self.locations
             .get(location.index())
@@ -487,6 +535,7 @@ impl Trace {
     }
 
     /// The accesses of a block, the last first.
+    #[inline]
     fn members(&self, block: u32) -> Members<'_> {
         let next = known(block).map_or(NONE, |block| self.blocks[block].last);
         Members { trace: self, next }
@@ -509,6 +558,7 @@ impl Trace {
     }
 
     /// Begins the clock of the last event with that of its thread and of what woke it.
+    #[inline]
     fn new_clock(&mut self, lane: Lane) {
         let start = self.clocks.len();
         if let Some(previous) = known(lane.last) {
@@ -521,6 +571,7 @@ impl Trace {
     }
 
     /// Joins the clock of an event into that of the last one.
+    #[inline]
     fn join_clock(&mut self, event: u32) {
         let Some(event) = known(event) else {
             return;
@@ -532,11 +583,13 @@ impl Trace {
         if event + 1 == self.events.len() || last[joined.thread().index()] > joined.number {
             return;
         }
-        for (mine, theirs) in last.iter_mut().zip(&earlier[event * self.width..]) {
-            *mine = (*mine).max(*theirs);
+        let theirs = &earlier[event * self.width..][..last.len()];
+        for (thread, mine) in last.iter_mut().enumerate() {
+            *mine = (*mine).max(theirs[thread]);
         }
     }
 
+    #[inline]
     fn touch(&mut self, event: u32, access: ValuedAccess) {
         let location = access.location.index();
         if self.locations.len() <= location {
@@ -590,6 +643,7 @@ struct Members<'a> {
 impl<'a> Iterator for Members<'a> {
     type Item = &'a Touch;
 
+    #[inline]
     fn next(&mut self) -> Option<&'a Touch> {
         let touch = &self.trace.touches[known(self.next)?];
         self.next = touch.previous_in_block;
@@ -604,22 +658,25 @@ pub(crate) struct Blocks {
 }
 
 impl Blocks {
-    /// The events of the next block, the last first.
+    /// The mode of the accesses of the next block, and their events, the last first.
+    #[inline]
     pub(crate) fn next_block<'a>(
         &mut self,
         trace: &'a Trace,
-    ) -> Option<impl Iterator<Item = usize> + use<'a>> {
-        let block = known(self.block)?;
+    ) -> Option<(Mode, impl Iterator<Item = usize> + use<'a>)> {
+        let block = &trace.blocks[known(self.block)?];
         let members = trace.members(self.block);
-        self.block = trace.blocks[block].previous;
-        Some(members.map(|touch| touch.event as usize))
+        self.block = block.previous;
+        Some((block.mode, members.map(|touch| touch.event as usize)))
     }
 }
 
+#[inline]
 fn known(index: u32) -> Option<usize> {
     (index != NONE).then_some(index as usize)
 }
 
+#[inline]
 fn small(index: usize) -> u32 {
     // An execution of four thousand million events would have run out of memory before.
     u32::try_from(index).expect("too many events")

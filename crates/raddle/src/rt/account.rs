@@ -4,12 +4,12 @@
 //! to do with. There is one account for all workers of an exploration, and for the scouts that they send. It begins anew
 //! with the exploration, so an assumption that was given up before does not count.
 
-use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use raddle_outcome::{Assumption, Assumptions, Kind};
 
 use super::Place;
+use super::hash::Table;
 use super::state::State;
 
 /// The assumptions of an exploration, as one of its workers sees them.
@@ -17,7 +17,7 @@ use super::state::State;
 pub(crate) struct Account {
     all: Arc<Mutex<Assumptions<Place>>>,
     /// Those that this worker has noted, by the address of their place: most are made again in every execution.
-    noted: BTreeSet<(Kind, usize)>,
+    noted: Table<(Kind, usize), ()>,
 }
 
 impl Account {
@@ -25,7 +25,7 @@ impl Account {
     pub(super) fn for_another(&self) -> Self {
         Self {
             all: Arc::clone(&self.all),
-            noted: BTreeSet::new(),
+            noted: Table::default(),
         }
     }
 
@@ -33,7 +33,7 @@ impl Account {
         let address = assumption
             .place
             .map_or(0, |place| std::ptr::from_ref(place).addr());
-        if self.noted.insert((assumption.kind, address)) {
+        if self.noted.insert((assumption.kind, address), ()).is_none() {
             self.lock().add(assumption);
         }
     }

@@ -11,6 +11,7 @@ use std::sync::atomic::Ordering;
 use raddle_schedule::{LocationId, Mode, ThreadId, ValuedAccess};
 
 use super::Place;
+use super::kept::{Kept, Renew};
 use super::operation::{Operation, channel};
 
 /// How many steps of each thread are known.
@@ -18,29 +19,35 @@ use super::operation::{Operation, channel};
 struct Clock(Vec<u32>);
 
 impl Clock {
+    #[inline]
     fn join(&mut self, other: &Self) {
         if self.0.len() < other.0.len() {
             self.0.resize(other.0.len(), 0);
         }
-        for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
-            *mine = (*mine).max(*theirs);
+        let mine = &mut self.0[..other.0.len()];
+        for (thread, &theirs) in other.0.iter().enumerate() {
+            mine[thread] = mine[thread].max(theirs);
         }
     }
 
+    #[inline]
     fn copy(&mut self, other: &Self) {
         self.0.clear();
         self.0.extend_from_slice(&other.0);
     }
 
+    #[inline]
     fn of(&self, thread: ThreadId) -> u32 {
         self.0.get(thread.index()).copied().unwrap_or(0)
     }
 
     /// Whether an access is known.
+    #[inline]
     fn knows(&self, earlier: &Touch) -> bool {
         self.of(earlier.thread) >= earlier.time
     }
 
+    #[inline]
     fn tick(&mut self, thread: ThreadId) {
         if self.0.len() <= thread.index() {
             self.0.resize(thread.index() + 1, 0);
@@ -49,7 +56,13 @@ impl Clock {
     }
 }
 
-#[derive(Clone, Debug, Default)]
+impl Renew for Clock {
+    fn renew(&mut self) {
+        self.0.clear();
+    }
+}
+
+#[derive(Debug, Default)]
 struct OfThread {
     now: Clock,
     /// What its last releasing fence knew.
@@ -58,7 +71,20 @@ struct OfThread {
     unacquired: Clock,
 }
 
-#[derive(Clone, Debug, Default)]
+impl Renew for OfThread {
+    fn renew(&mut self) {
+        let Self {
+            now,
+            fence,
+            unacquired,
+        } = self;
+        now.renew();
+        fence.renew();
+        unacquired.renew();
+    }
+}
+
+#[derive(Debug, Default)]
 struct OfLocation {
     released: Clock,
     /// What those knew who gave it back after reading.
@@ -67,6 +93,21 @@ struct OfLocation {
     /// it with stores.
     stores: Vec<Touch>,
     plain_loads: Vec<Touch>,
+}
+
+impl Renew for OfLocation {
+    fn renew(&mut self) {
+        let Self {
+            released,
+            readers,
+            stores,
+            plain_loads,
+        } = self;
+        released.renew();
+        readers.renew();
+        stores.clear();
+        plain_loads.clear();
+    }
 }
 
 /// An access to a cell.
@@ -86,10 +127,18 @@ pub(crate) struct Kind {
     pub(crate) has_ended: bool,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 struct OfCell {
     write: Option<Touch>,
     reads: Vec<Touch>,
+}
+
+impl Renew for OfCell {
+    fn renew(&mut self) {
+        let Self { write, reads } = self;
+        *write = None;
+        reads.clear();
+    }
 }
 
 /// Whether it was known that clocks are needed.
@@ -108,11 +157,11 @@ pub(crate) struct Clocks {
     /// Whether cells are used: known from the execution after the one that uses one for the first time.
     pub(super) needed: bool,
     active: bool,
-    threads: Vec<OfThread>,
-    locations: Vec<OfLocation>,
+    threads: Kept<OfThread>,
+    locations: Kept<OfLocation>,
     /// The counts of references, whose changes need not be steps.
-    counts: Vec<Clock>,
-    cells: Vec<OfCell>,
+    counts: Kept<Clock>,
+    cells: Kept<OfCell>,
 }
 
 impl Clocks {
@@ -125,6 +174,7 @@ impl Clocks {
     }
 
     /// They are needed. If they are not kept in this execution, they will be from the next one on.
+    #[inline]
     pub(crate) fn need(&mut self) -> Need {
         if self.active {
             Need::Known
@@ -135,66 +185,60 @@ impl Clocks {
         }
     }
 
+    #[inline]
     fn thread(&mut self, id: ThreadId) -> &mut OfThread {
-        if self.threads.len() <= id.index() {
-            self.threads.resize_with(id.index() + 1, OfThread::default);
-        }
-        &mut self.threads[id.index()]
-    }
-
-    fn make_room(&mut self, at: LocationId) {
-        if self.locations.len() <= at.index() {
-            self.locations
-                .resize_with(at.index() + 1, OfLocation::default);
-        }
+        self.threads.at(id.index())
     }
 
     pub(crate) fn start(&mut self, id: ThreadId, parent: Option<ThreadId>) {
         if self.active {
-            let known = parent.map(|parent| self.thread(parent).now.clone());
-            let thread = self.thread(id);
-            thread.now = known.unwrap_or_default();
-            thread.now.tick(id);
+            self.thread(id).now.renew();
+            if let Some(parent) = parent {
+                self.learn(id, parent);
+            }
+            self.thread(id).now.tick(id);
+        }
+    }
+
+    /// A thread learns what another one knows.
+    fn learn(&mut self, id: ThreadId, from: ThreadId) {
+        if id != from {
+            let known = std::mem::take(&mut self.thread(from).now);
+            self.thread(id).now.join(&known);
+            self.thread(from).now = known;
         }
     }
 
     /// A thread that was woken knows what the one knew that woke it.
     pub(crate) fn wake(&mut self, sleeper: ThreadId, by: ThreadId) {
         if self.active {
-            let known = self.thread(by).now.clone();
-            self.thread(sleeper).now.join(&known);
+            self.learn(sleeper, by);
         }
     }
 
+    #[inline]
     pub(crate) fn tick(&mut self, id: ThreadId) {
         if self.active {
             self.thread(id).now.tick(id);
         }
     }
 
+    #[inline]
     fn acquire(&mut self, id: ThreadId, at: LocationId) {
-        self.make_room(at);
-        self.thread(id);
-        self.threads[id.index()]
-            .now
-            .join(&self.locations[at.index()].released);
+        let released = &self.locations.at(at.index()).released;
+        self.threads.at(id.index()).now.join(released);
     }
 
+    #[inline]
     fn release(&mut self, id: ThreadId, at: LocationId) {
-        self.make_room(at);
-        self.thread(id);
-        self.locations[at.index()]
-            .released
-            .join(&self.threads[id.index()].now);
+        let now = &self.threads.at(id.index()).now;
+        self.locations.at(at.index()).released.join(now);
     }
 
+    #[inline]
     fn load(&mut self, id: ThreadId, at: LocationId, order: Ordering) {
-        self.make_room(at);
-        let thread = {
-            self.thread(id);
-            &mut self.threads[id.index()]
-        };
-        let released = &self.locations[at.index()].released;
+        let thread = self.threads.at(id.index());
+        let released = &self.locations.at(at.index()).released;
         match order {
             Ordering::Acquire | Ordering::AcqRel | Ordering::SeqCst => thread.now.join(released),
             _ => thread.unacquired.join(released),
@@ -202,11 +246,10 @@ impl Clocks {
     }
 
     /// `update`: it also reads, and so carries on what was released before.
+    #[inline]
     fn store(&mut self, id: ThreadId, at: LocationId, order: Ordering, update: bool) {
-        self.make_room(at);
-        self.thread(id);
-        let thread = &self.threads[id.index()];
-        let released = &mut self.locations[at.index()].released;
+        let thread = self.threads.at(id.index());
+        let released = &mut self.locations.at(at.index()).released;
         let known = match order {
             Ordering::Release | Ordering::AcqRel | Ordering::SeqCst => &thread.now,
             _ => &thread.fence,
@@ -224,11 +267,10 @@ impl Clocks {
             return None;
         }
         let touch = self.touch_now(id, place, true);
-        self.make_room(at);
-        let location = &mut self.locations[at.index()];
+        let location = self.locations.at(at.index());
         location.stores.retain(|store| store.thread != id);
         location.stores.push(touch);
-        let now = &self.threads[id.index()].now;
+        let now = &self.threads.at(id.index()).now;
         let mut loads = location.plain_loads.iter();
         loads
             .find(|load| load.thread != id && !now.knows(load))
@@ -243,11 +285,10 @@ impl Clocks {
         place: Place,
     ) -> Option<Touch> {
         let touch = self.touch_now(id, place, false);
-        self.make_room(at);
-        let location = &mut self.locations[at.index()];
+        let location = self.locations.at(at.index());
         location.plain_loads.retain(|load| load.thread != id);
         location.plain_loads.push(touch);
-        let now = &self.threads[id.index()].now;
+        let now = &self.threads.at(id.index()).now;
         let mut stores = location.stores.iter();
         stores
             .find(|store| store.thread != id && !now.knows(store))
@@ -284,6 +325,7 @@ impl Clocks {
     }
 
     /// A step was made.
+    #[inline]
     pub(crate) fn synchronise(
         &mut self,
         id: ThreadId,
@@ -331,9 +373,8 @@ impl Clocks {
             Operation::ReadLock { lock } => self.acquire(id, lock),
             Operation::TryReadLock { lock } if result == 1 => self.acquire(id, lock),
             Operation::ReadUnlock { lock } => {
-                self.make_room(lock);
-                let now = &self.threads[id.index()].now;
-                self.locations[lock.index()].readers.join(now);
+                let now = &self.threads.at(id.index()).now;
+                self.locations.at(lock.index()).readers.join(now);
             }
             Operation::WriteLock { lock } => self.acquire_for_writing(id, lock),
             Operation::TryWriteLock { lock } if result == 1 => self.acquire_for_writing(id, lock),
@@ -386,16 +427,14 @@ impl Clocks {
 
     fn acquire_for_writing(&mut self, id: ThreadId, lock: LocationId) {
         self.acquire(id, lock);
-        self.threads[id.index()]
-            .now
-            .join(&self.locations[lock.index()].readers);
+        let readers = &self.locations.at(lock.index()).readers;
+        self.threads.at(id.index()).now.join(readers);
     }
 
     /// A thread finds that its reference to something counted is the only one, and knows what those knew that are gone.
     pub(crate) fn only_reference(&mut self, id: ThreadId, count: u32) {
-        self.thread(id);
         if let (true, Some(gone)) = (self.active, self.counts.get(count as usize)) {
-            self.threads[id.index()].now.join(gone);
+            self.threads.at(id.index()).now.join(gone);
         }
     }
 
@@ -404,14 +443,11 @@ impl Clocks {
         if !self.active {
             return;
         }
-        if self.counts.len() <= count as usize {
-            self.counts.resize_with(count as usize + 1, Clock::default);
-        }
-        self.thread(id);
-        let thread = &mut self.threads[id.index()];
-        self.counts[count as usize].join(&thread.now);
+        let thread = self.threads.at(id.index());
+        let count = self.counts.at(count as usize);
+        count.join(&thread.now);
         if last {
-            thread.now.join(&self.counts[count as usize]);
+            thread.now.join(count);
         } else {
             // What the thread does next is not known to who drops the last reference.
             thread.now.tick(id);
@@ -420,11 +456,13 @@ impl Clocks {
 
     /// A new cell.
     pub(crate) fn add_cell(&mut self) -> u32 {
-        self.cells.push(OfCell::default());
-        u32::try_from(self.cells.len() - 1).expect("too many cells")
+        let number = self.cells.len();
+        self.cells.at(number);
+        u32::try_from(number).expect("too many cells")
     }
 
     /// A cell is accessed. Returns an earlier access that races with that.
+    #[inline]
     pub(crate) fn touch(
         &mut self,
         cell: u32,
@@ -436,9 +474,8 @@ impl Clocks {
         if !self.active {
             return None;
         }
-        self.thread(id);
-        let now = &self.threads[id.index()].now;
-        let cell = &mut self.cells[cell as usize];
+        let now = &self.threads.at(id.index()).now;
+        let cell = self.cells.at(cell as usize);
         let ordered =
             |earlier: &Touch| earlier.thread == id || now.of(earlier.thread) >= earlier.time;
         let mut touch = Touch {

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use raddle_schedule::LocationId;
 
 use super::Place;
+use super::hash::Table;
 use super::objects::Kind;
 use super::state::{Phase, State};
 
@@ -51,7 +52,7 @@ pub(crate) struct Counts {
     pub(super) matter: HashMap<Site, Matter>,
     entries: Vec<Entry>,
     /// Those that were turned into pointers, by their address.
-    raw: HashMap<usize, Counted>,
+    raw: Table<usize, Counted>,
 }
 
 impl Counts {

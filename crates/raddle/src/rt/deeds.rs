@@ -109,6 +109,7 @@ impl Deeds {
     }
 
     /// The next move that is to be made again.
+    #[inline]
     pub(super) fn next_in_script(&self) -> Option<Move> {
         self.script.get(self.followed).copied()
     }
@@ -132,21 +133,25 @@ impl Deeds {
     }
 
     /// Whether the thread could move that was to.
+    #[inline]
     pub(super) fn was_possible(&mut self) -> Result<(), Diverged> {
         self.diverged.take().map_or(Ok(()), Err)
     }
 
     /// That move is being made.
+    #[inline]
     pub(super) fn follow(&mut self) {
         self.followed += 1;
     }
 
     /// The last of those moves that was made.
+    #[inline]
     pub(super) fn last_in_script(&self) -> Option<Move> {
         self.script.get(self.followed.checked_sub(1)?).copied()
     }
 
     /// Compares a step with the one that another execution made instead. Returns that one if it is not the same.
+    #[inline]
     fn compare(
         &mut self,
         made: Move,
@@ -180,6 +185,7 @@ impl Deeds {
 }
 
 /// Whether a step is no compare-exchange that failed.
+#[inline]
 fn succeeds(step: &Made) -> bool {
     match step.operation {
         Operation::CompareExchange { expected, .. } => step.result == expected,
@@ -188,6 +194,7 @@ fn succeeds(step: &Made) -> bool {
 }
 
 /// Whether two values are the same, as far as the program decides: two addresses may differ.
+#[inline]
 fn is_same_value(one: u64, other: u64) -> bool {
     one == other || one >= LEAST_ADDRESS && other >= LEAST_ADDRESS
 }
@@ -248,11 +255,13 @@ fn is_same_operation(one: &Operation, other: &Operation) -> bool {
 
 impl Deed {
     /// Whether a step gives what this one gave.
+    #[inline]
     fn gives_the_same(&self, step: &Made) -> bool {
         self.succeeded == succeeds(step) && is_same_value(self.result, step.result)
     }
 
     /// Whether this is what the thread announces after it.
+    #[inline]
     fn is_before(&self, next: Option<&Announced>) -> bool {
         match (&self.next, next) {
             (Some((operation, place)), Some(next)) => {
@@ -268,37 +277,47 @@ impl Deed {
 impl State {
     /// Compares the step that was just made with the one of another execution after the same moves, and also what its
     /// thread announces next.
+    #[inline]
     pub(super) fn compare(&mut self, made: Move) -> Result<(), Diverged> {
         self.deeds.was_possible()?;
-        let Some(&step) = self.made.get(self.deeds.done) else {
+        let Some(step) = self.made.get(self.deeds.done) else {
             return Ok(());
         };
         let next = self.threads[made.thread.index()].next();
         let failed = self.failure.is_some();
-        match self.deeds.compare(made, &step, next, failed) {
-            Some(before) if !before.gives_the_same(&step) && !self.gives_version(&step) => {
-                let earlier = Made {
-                    result: before.result,
-                    ..step
-                };
-                let (mut expected, mut found) = (self.tell(&earlier), self.tell(&step));
-                if expected == found {
-                    // What is told of it does not say what came of it.
-                    expected.push_str(&format!(" (with the result {})", earlier.result));
-                    found.push_str(&format!(" (with the result {})", step.result));
-                }
-                Err(Diverged { expected, found })
-            }
-            Some(before) if !before.is_before(self.thread(made.thread).next()) => {
-                let next = self.thread(made.thread).next();
-                let next = next.map(|next| (next.operation, next.place));
-                Err(Diverged {
-                    expected: self.tell_next(&step, before.next),
-                    found: self.tell_next(&step, next),
-                })
-            }
-            _ => Ok(()),
+        match self.deeds.compare(made, step, next, failed) {
+            None => Ok(()),
+            Some(before) => self.tell_apart(made, &before),
         }
+    }
+
+    /// The step that was just made, or what its thread announces next, is not that of another execution after the same moves.
+    /// Some differences do not matter.
+    #[cold]
+    fn tell_apart(&self, made: Move, before: &Deed) -> Result<(), Diverged> {
+        let step = &self.made[self.deeds.done - 1];
+        if !before.gives_the_same(step) && !self.gives_version(step) {
+            let earlier = Made {
+                result: before.result,
+                ..*step
+            };
+            let (mut expected, mut found) = (self.tell(&earlier), self.tell(step));
+            if expected == found {
+                // What is told of it does not say what came of it.
+                expected.push_str(&format!(" (with the result {})", earlier.result));
+                found.push_str(&format!(" (with the result {})", step.result));
+            }
+            return Err(Diverged { expected, found });
+        }
+        let next = self.thread(made.thread).next();
+        if !before.is_before(next) {
+            let next = next.map(|next| (next.operation, next.place));
+            return Err(Diverged {
+                expected: self.tell_next(step, before.next),
+                found: self.tell_next(step, next),
+            });
+        }
+        Ok(())
     }
 
     /// Whether a step gives the value of a lock, with its version.
@@ -413,7 +432,8 @@ impl State {
         self.deeds.follow();
         let mut step = std::mem::take(&mut self.made_again);
         let runs_on = self.make(next.thread, next.choice, &mut step);
-        self.made_again = step;
+        // What was there in between owns nothing.
+        std::mem::forget(std::mem::replace(&mut self.made_again, step));
         runs_on
     }
 }

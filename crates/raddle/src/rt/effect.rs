@@ -30,6 +30,7 @@ pub(crate) struct Effect {
 }
 
 impl Effect {
+    #[inline]
     fn gives(result: u64) -> Self {
         Self {
             enabled: true,
@@ -44,12 +45,14 @@ impl Effect {
         alternatives: 1,
     };
 
+    #[inline]
     fn when(self, enabled: bool) -> Self {
         Self { enabled, ..self }
     }
 }
 
 /// Whether an operation is possible.
+#[inline]
 pub(crate) fn enabled(operation: &Operation, values: &impl Values) -> bool {
     match *operation {
         Operation::Join { end } => values.value(end) != 0,

@@ -52,6 +52,7 @@ impl Suspender {
     /// # Safety
     ///
     /// It must be called on the fiber that it belongs to.
+    #[inline]
     pub(crate) unsafe fn suspend(self) {
         match self {
             // SAFETY: the yielder lives on the stack of the coroutine that is running.
@@ -317,11 +318,19 @@ thread_local! {
     static CURRENT: Cell<*const Runtime> = const { Cell::new(std::ptr::null()) };
 }
 
+#[inline]
 fn replace_current(runtime: *const Runtime) -> *const Runtime {
-    CURRENT.replace(runtime)
+    with_current(|current| current.replace(runtime))
 }
 
+#[inline]
 pub(super) fn current() -> *const Runtime {
-    // The thread-local has no destructor, so it is there as long as the thread is.
-    CURRENT.get()
+    with_current(Cell::get)
+}
+
+/// The thread-local has no destructor, so it is there as long as the thread is. (Unlike `with`, `try_with` is inlined: this is called several times per step, and
+/// whenever memory is freed.)
+#[inline]
+fn with_current(use_it: impl FnOnce(&Cell<*const Runtime>) -> *const Runtime) -> *const Runtime {
+    CURRENT.try_with(use_it).unwrap_or(std::ptr::null())
 }

@@ -6,6 +6,7 @@ use super::effect::{Values, effect, enabled};
 use super::objects::{Channel, Objects};
 use super::operation::Operation;
 use super::state::State;
+use super::thread::Announced;
 
 /// The state after the events of a cut.
 struct At<'a> {
@@ -58,14 +59,15 @@ impl State {
         if let Operation::Spawn { child } = announced.operation {
             step.wakes.push(child);
         }
-        match self.ability(id, number, &values) {
+        match self.ability(id, number, &values, |_| effect.enabled) {
             Ability::None => false,
             Ability::Full => true,
             Ability::LastResort(count) => {
                 step.polls = true;
                 // As in `State::is_its_turn`.
                 step.last_resort = self.started.iter().all(|&other| {
-                    match self.ability(other, cut.count(other), &values) {
+                    let is_enabled = |next: &Announced| enabled(&next.operation, &values);
+                    match self.ability(other, cut.count(other), &values, is_enabled) {
                         Ability::None => true,
                         Ability::LastResort(theirs) => (count, id) <= (theirs, other),
                         Ability::Full => false,
@@ -77,7 +79,13 @@ impl State {
     }
 
     /// Whether a thread that has made so many steps can make another one after the events of a cut.
-    fn ability(&self, id: ThreadId, number: u32, values: &At<'_>) -> Ability {
+    fn ability(
+        &self,
+        id: ThreadId,
+        number: u32,
+        values: &At<'_>,
+        is_enabled: impl FnOnce(&Announced) -> bool,
+    ) -> Ability {
         let thread = self.thread(id);
         let Some(announced) = thread.announced.get(number as usize) else {
             return Ability::None;
@@ -87,7 +95,7 @@ impl State {
             // Only the next step of a thread can be one that it sleeps before.
             None => !(thread.asleep && number == thread.steps),
         };
-        if !awake || !enabled(&announced.operation, values) {
+        if !awake || !is_enabled(announced) {
             Ability::None
         } else if let Some(suspended) = thread.suspended(announced, values) {
             Ability::LastResort(suspended.count)

@@ -9,6 +9,7 @@ use super::objects::Kind;
 use super::operation::Operation;
 use super::polling::Found;
 use super::state::{Made, State};
+use super::thread::Announced;
 
 impl State {
     /// Makes the next step of a thread, but for the code that comes after it. Returns whether the thread is to run on.
@@ -26,9 +27,12 @@ impl State {
             return false;
         };
         let announced = *announced;
-        let (operation, place) = (announced.operation, announced.place);
+        let Announced {
+            operation, place, ..
+        } = &announced;
+        let place = *place;
         let woken = self.woken(thread, &announced);
-        let effect = effect(&operation, &self.objects, &mut |access| {
+        let effect = effect(operation, &self.objects, &mut |access| {
             step.accesses.push(access);
         });
         let is_suspended = self.is_suspended(thread, &announced);
@@ -36,7 +40,7 @@ impl State {
         let has_to_wait =
             is_suspended && !self.sites.has_scout() && !self.may_continue(id, &announced);
         if !effect.enabled || thread.asleep || has_to_wait {
-            self.deeds.cannot_move(id, Some((operation, place)));
+            self.deeds.cannot_move(id, Some((*operation, place)));
             return false;
         }
         step.alternatives = effect.alternatives;
@@ -53,26 +57,26 @@ impl State {
             result: effect.result,
             woken,
         };
-        let is_in_loop = self.note_step(id, found, step);
+        let is_in_loop = self.note_step(id, &announced, found, step);
         self.thread(id)
             .look_at_watched(&announced, step, &self.objects);
-        self.log(id, found, is_in_loop, step);
+        self.log(id, &announced, found, is_in_loop, step);
         let thread = &mut self.threads[id.index()];
         thread.steps += 1;
         thread.result = effect.result;
-        if let Operation::Choose { .. } = operation {
+        if let Operation::Choose { .. } = *operation {
             thread.result = u64::from(choice);
         }
         self.clocks
-            .synchronise(id, &operation, effect.result, &step.accesses);
-        let stores = match operation {
+            .synchronise(id, operation, effect.result, &step.accesses);
+        let stores = match *operation {
             Operation::Store { at, .. } | Operation::Update { at, .. } => Some(at),
             Operation::CompareExchange { at, expected, .. } => {
                 (effect.result == expected).then_some(at)
             }
             _ => None,
         };
-        if let Operation::CompareExchange { expected, .. } = operation {
+        if let Operation::CompareExchange { expected, .. } = *operation {
             self.compare_addresses(expected, effect.result, place);
         }
         if let Some(at) = stores
@@ -81,17 +85,24 @@ impl State {
             let race = self.race(&earlier, true, place);
             self.fail(race);
         }
-        let runs_on = self.follow_up(id, &operation, place, choice, effect, step);
+        let runs_on = self.follow_up(id, operation, place, choice, effect, step);
         self.clocks.tick(id);
         runs_on
     }
 
     /// Writes down what a step does, and does it.
-    fn log(&mut self, id: ThreadId, found: Found, is_in_loop: bool, step: &Observed) {
+    #[inline]
+    fn log(
+        &mut self,
+        id: ThreadId,
+        announced: &Announced,
+        found: Found,
+        is_in_loop: bool,
+        step: &Observed,
+    ) {
         let thread = &mut self.threads[id.index()];
         self.pasts
             .step(&mut thread.past, found.choice, &step.accesses);
-        let announced = thread.announced[thread.steps as usize];
         self.made.push(Made {
             thread: id,
             operation: announced.operation,
@@ -101,8 +112,8 @@ impl State {
             last_resort: step.last_resort,
             first_access: self.accesses.len(),
         });
-        self.accesses.extend_from_slice(&step.accesses);
         for access in &step.accesses {
+            self.accesses.push(*access);
             self.note_address(access, announced.place);
             self.objects.set(access.location, access.after);
             if access.before != access.after && !is_in_loop {
@@ -112,6 +123,7 @@ impl State {
     }
 
     /// What the step with this number touched.
+    #[inline]
     pub(super) fn accesses_of(&self, step: usize) -> &[ValuedAccess] {
         let next = self.made.get(step + 1);
         let end = next.map_or(self.accesses.len(), |next| next.first_access);
@@ -119,6 +131,7 @@ impl State {
     }
 
     /// What a step does beyond changing values: to locks that are held, to threads that sleep.
+    #[inline]
     fn follow_up(
         &mut self,
         id: ThreadId,

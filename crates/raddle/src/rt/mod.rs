@@ -14,6 +14,8 @@ mod effect;
 mod failure;
 mod fiber;
 mod foresee;
+mod hash;
+mod kept;
 mod knowledge;
 mod make;
 mod nested;
@@ -45,6 +47,7 @@ pub(crate) use failure::spot;
 pub use failure::{Failure, FailureKind, Remark};
 pub use fiber::Backend;
 use fiber::Suspender;
+pub(crate) use hash::mix;
 pub(crate) use knowledge::Knowledge;
 pub(crate) use objects::{Id, Kind};
 use operation::Operation;
@@ -62,6 +65,7 @@ pub(crate) type Place = &'static std::panic::Location<'static>;
 
 /// The place that the caller of the caller stands at.
 #[track_caller]
+#[inline]
 pub(crate) const fn here() -> Place {
     std::panic::Location::caller()
 }
@@ -144,6 +148,7 @@ impl Runtime {
 }
 
 /// The runtime of the thread that is running, if it is run by one.
+#[inline]
 pub(crate) fn try_current() -> Option<&'static Runtime> {
     let runtime = fiber::current();
     // SAFETY: it is set only while a fiber of that runtime runs, and who uses the reference
@@ -197,6 +202,7 @@ pub(crate) fn arrives() -> Option<usize> {
 }
 
 /// Whether the current thread has said that it polls.
+#[inline]
 pub(crate) fn is_polling() -> bool {
     try_current().is_some_and(|runtime| {
         let state = runtime.state.borrow();

@@ -27,6 +27,7 @@ pub(super) struct Nested {
 impl State {
     /// The current thread waits, for a lock or for something else. If it reads something, and waits for a reader that a waiting writer
     /// keeps out, they wait for ever; that is not explored.
+    #[inline]
     pub(super) fn notice_waiting_while_reading(&mut self, lock: Option<LocationId>, place: Place) {
         let held = &self.thread(self.current).held;
         let reads = held.iter().any(|&(held, _)| {

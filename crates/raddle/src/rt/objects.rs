@@ -20,6 +20,7 @@ impl Id {
     }
 
     /// The number that the object has in an execution.
+    #[inline]
     pub(crate) fn number(&self, generation: u64) -> Known {
         let id = self.0.load(Ordering::Relaxed);
         if id >> NUMBER_BITS == generation {
@@ -32,12 +33,14 @@ impl Id {
     }
 
     /// Whether the object was never used, in any execution.
+    #[inline]
     pub(crate) fn is_new(&self) -> bool {
         self.0.load(Ordering::Relaxed) == 0
     }
 
     /// Gives a new object a number, unless another runtime has just done so.
     #[must_use]
+    #[inline]
     pub(crate) fn set(&self, generation: u64, number: u32) -> bool {
         assert!(
             number < 1 << NUMBER_BITS,
@@ -139,6 +142,7 @@ pub(super) struct Outside {
 
 impl Outside {
     /// What an access of this mode gets to know: changes that it commutes with may have been made or not.
+    #[inline]
     pub(super) fn seen_by(self, mode: Mode, before: Self) -> Self {
         match mode {
             Mode::Read | Mode::Write => self,
@@ -203,19 +207,23 @@ impl Objects {
         u32::try_from(self.groups.len() - 1).expect("too many groups")
     }
 
+    #[inline]
     pub(crate) fn location_count(&self) -> usize {
         self.entries.len()
     }
 
+    #[inline]
     pub(crate) fn value(&self, at: LocationId) -> u64 {
         self.entries[at.index()].value
     }
 
+    #[inline]
     pub(crate) fn set(&mut self, at: LocationId, value: u64) {
         self.entries[at.index()].value = value;
     }
 
     /// A thread has changed a value that is not in a loop in which it polls.
+    #[inline]
     pub(super) fn changed_outside(&mut self, access: &ValuedAccess) {
         let outside = &mut self.entries[access.location.index()].outside;
         match access.mode {
@@ -225,10 +233,12 @@ impl Objects {
     }
 
     /// How often threads have done so.
+    #[inline]
     pub(super) fn changes_outside(&self, at: LocationId) -> Outside {
         self.entries[at.index()].outside
     }
 
+    #[inline]
     pub(crate) fn kind(&self, at: LocationId) -> Kind {
         self.entries[at.index()].kind
     }

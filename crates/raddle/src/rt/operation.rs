@@ -309,6 +309,7 @@ pub(crate) mod rw {
 
 impl Operation {
     /// Whether it waits for a lock, or gives one back.
+    #[inline]
     pub(crate) fn waits_for_lock(&self) -> bool {
         matches!(
             self,
@@ -323,6 +324,7 @@ impl Operation {
     }
 
     /// Whether it may have to wait for other threads.
+    #[inline]
     pub(crate) fn may_wait(&self) -> bool {
         match self {
             Self::Join { .. }
@@ -393,6 +395,7 @@ impl Operation {
     }
 
     /// The mutex or lock that it waits for or takes.
+    #[inline]
     pub(crate) fn locks(&self) -> Option<LocationId> {
         match *self {
             Self::Lock { mutex } | Self::TryLock { mutex } => Some(mutex),

@@ -11,12 +11,13 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use raddle_outcome::Kind;
 use raddle_schedule::{LocationId, ValuedAccess};
 
 use super::deeds::LEAST_ADDRESS;
+use super::hash::Table;
 use super::objects::Kind as ObjectKind;
 use super::state::State;
 use super::{Place, fiber};
@@ -95,6 +96,7 @@ pub(super) struct Quarantine {
 
 impl Quarantine {
     /// Keeps a block. Returns whether it does.
+    #[inline]
     fn keep(&self, start: *mut u8, layout: Layout) -> bool {
         let bytes = self.bytes.get().saturating_add(layout.size());
         if self.is_open.get() {
@@ -204,7 +206,7 @@ const MOST_EARLIER: usize = 8;
 
 /// The addresses that atomics have held before those that they hold.
 #[derive(Debug, Default)]
-pub(super) struct Earlier(HashMap<LocationId, Vec<u64>>);
+pub(super) struct Earlier(Table<LocationId, Vec<u64>>);
 
 impl Earlier {
     pub(super) fn begin(&mut self) {
@@ -215,6 +217,7 @@ impl Earlier {
 impl State {
     /// A step touches a location. If that is an atomic which has held an address of something that was freed, and holds another one, they might
     /// be the same if that memory had been allocated again; and then whoever knows the first would take the one for the other.
+    #[inline]
     pub(super) fn note_address(&mut self, access: &ValuedAccess, place: Place) {
         if access.before < LEAST_ADDRESS || self.objects.kind(access.location) != ObjectKind::Atomic
         {
@@ -237,6 +240,7 @@ impl State {
 
     /// A compare-exchange has expected one value and found another. If both are addresses, of which one was freed, they might
     /// be the same if that memory had been allocated again.
+    #[inline]
     pub(super) fn compare_addresses(&mut self, expected: u64, found: u64, place: Place) {
         let may_be_addresses = expected.min(found) >= LEAST_ADDRESS;
         if expected != found

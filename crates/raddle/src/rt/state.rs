@@ -124,14 +124,17 @@ impl Misuse {
 }
 
 impl Values for Objects {
+    #[inline]
     fn value(&self, at: LocationId) -> u64 {
         self.value(at)
     }
 
+    #[inline]
     fn channel(&self, number: u32) -> &Channel {
         &self.channels[number as usize]
     }
 
+    #[inline]
     fn group(&self, number: u32) -> &[LocationId] {
         &self.groups[number as usize]
     }
@@ -205,10 +208,12 @@ impl State {
         self.start(ThreadId::MAIN, self.origin, None);
     }
 
+    #[inline]
     pub(crate) fn thread(&self, id: ThreadId) -> &Thread {
         &self.threads[id.index()]
     }
 
+    #[inline]
     pub(crate) fn thread_mut(&mut self, id: ThreadId) -> &mut Thread {
         &mut self.threads[id.index()]
     }
@@ -260,6 +265,7 @@ impl State {
     }
 
     /// The location of an object, which is a new one if it has none yet.
+    #[inline]
     pub(crate) fn locate(
         &mut self,
         id: &Id,
@@ -294,6 +300,7 @@ impl State {
     }
 
     /// A cell is accessed. Returns the race that this is.
+    #[inline]
     pub(crate) fn touch_cell(
         &mut self,
         id: &Id,
@@ -376,16 +383,19 @@ impl State {
     }
 
     /// Whether the next operation of a thread is possible, spinning aside.
+    #[inline]
     fn ready(&self, thread: &Thread, next: &Announced) -> bool {
         !thread.asleep && enabled(&next.operation, &self.objects)
     }
 
     /// Whether a thread is suspended.
+    #[inline]
     pub(super) fn is_suspended(&self, thread: &Thread, next: &Announced) -> bool {
         thread.suspended(next, &self.objects).is_some()
     }
 
     /// Whether a thread can make its next step.
+    #[inline]
     pub(crate) fn can_move(&self, id: ThreadId) -> bool {
         let thread = self.thread(id);
         thread.next().is_some_and(|next| {
@@ -395,17 +405,20 @@ impl State {
     }
 
     /// Whether a thread that is suspended before its next step may make it all the same.
+    #[inline]
     pub(super) fn may_continue(&self, id: ThreadId, next: &Announced) -> bool {
         self.is_replayed() || !self.someone_can_move() && self.is_its_turn(id, next)
     }
 
     /// The same, spinning aside.
+    #[inline]
     pub(super) fn is_ready(&self, id: ThreadId) -> bool {
         let thread = self.thread(id);
         thread.next().is_some_and(|next| self.ready(thread, next))
     }
 
     /// Whether the schedule of this execution is given: who spun then may not have had to wait.
+    #[inline]
     fn is_replayed(&self) -> bool {
         self.made.len() < self.settings.replayed
     }

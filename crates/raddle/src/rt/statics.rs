@@ -5,11 +5,11 @@
 //! made by a constant expression and is never used itself, so it owns nothing that the copy would own too.)
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
-use std::collections::HashMap;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 
+use super::hash::Table;
 use super::objects::Id;
 use super::state::{Phase, State};
 
@@ -78,7 +78,7 @@ fn writable_segments() -> Vec<Range<usize>> {
 /// The copies of statics of an execution.
 #[derive(Default)]
 pub(crate) struct Copies {
-    by_address: HashMap<usize, *mut u8>,
+    by_address: Table<usize, *mut u8>,
     /// In the order in which they were made.
     drops: Vec<Box<dyn FnOnce()>>,
 }

@@ -286,6 +286,7 @@ impl State {
     }
 
     /// Whether a thread is about to wait for a lock that it holds.
+    #[inline]
     pub(crate) fn self_deadlock(&self, id: ThreadId) -> Option<Failure> {
         let thread = self.thread(id);
         if thread.held.is_empty() || thread.asleep {

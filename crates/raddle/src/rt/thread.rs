@@ -1,7 +1,6 @@
 //! What the runtime knows of a thread.
 
 use std::any::Any;
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use raddle_schedule::{LocationId, ThreadId};
@@ -9,6 +8,7 @@ use raddle_schedule::{LocationId, ThreadId};
 use super::Place;
 use super::counts::Counted;
 use super::fiber::Suspender;
+use super::hash::Table;
 use super::operation::Operation;
 use super::polling::{Past, Polling, Suspended};
 
@@ -61,7 +61,7 @@ pub(crate) struct Thread {
     /// The locks that it holds, and where it took them.
     pub(crate) held: Vec<(LocationId, Place)>,
     /// Its thread-local values, by the address of their key.
-    pub(crate) locals: HashMap<usize, Local>,
+    pub(crate) locals: Table<usize, Local>,
     pub(crate) local_order: Vec<usize>,
     /// The number of its panic, if one ended it.
     pub(crate) panicked: Option<usize>,
@@ -126,10 +126,12 @@ impl Thread {
     }
 
     /// Its next operation.
+    #[inline]
     pub(crate) fn next(&self) -> Option<&Announced> {
         self.announced.get(self.steps as usize)
     }
 
+    #[inline]
     pub(crate) fn announce(&mut self, mut operation: Operation, place: Place) {
         let suspended = self
             .polling
@@ -142,10 +144,12 @@ impl Thread {
         });
     }
 
+    #[inline]
     pub(crate) fn remember_lock(&mut self, lock: LocationId, place: Place) {
         self.held.push((lock, place));
     }
 
+    #[inline]
     pub(crate) fn forget_lock(&mut self, lock: LocationId) {
         if let Some(index) = self.held.iter().rposition(|held| held.0 == lock) {
             self.held.remove(index);

@@ -116,6 +116,7 @@ fn catch_one() {
 }
 
 /// The number of panics that unwind who runs on this real thread, which are none from now on.
+#[inline]
 pub(super) fn take() -> u32 {
     let mut count = 0;
     while std::thread::panicking() {
@@ -126,6 +127,7 @@ pub(super) fn take() -> u32 {
 }
 
 /// From now on, this many panics unwind who runs on this real thread, instead of none.
+#[inline]
 pub(super) fn give(count: u32) {
     for _ in 0..count {
         let decoy = raise_one();

@@ -66,6 +66,7 @@ impl State {
     }
 
     /// Whether threads move on.
+    #[inline]
     pub(super) fn goes_on(&self) -> bool {
         !self.impossible && (self.failure.is_none() || self.settings.keep_going)
     }
@@ -128,7 +129,7 @@ impl State {
             self.impossible = true;
         } else if let Some(failure) = self.self_deadlock(id) {
             self.fail(failure);
-        } else if self.waits_too_long() && (is_long || self.polls_for_nothing()) {
+        } else if (is_long || self.polls_for_nothing()) && self.waits_too_long() {
             // The wait would have timed out by now, and then others may come to their ends.
             self.impossible = true;
         } else if self.idle >= self.settings.spin_limit {
@@ -145,6 +146,7 @@ impl State {
     }
 
     /// The same for a step that is made again. There is something to see only if executions go on after a failure: otherwise none is run beyond it.
+    #[inline]
     pub(super) fn check_progress_again(&mut self, id: ThreadId) {
         if self.settings.keep_going {
             self.check_progress(id);

@@ -1,11 +1,10 @@
 //! Whether what a lock protects was changed while it was held.
 
 use std::cell::Cell;
-use std::hash::{DefaultHasher, Hasher as _};
 use std::mem::MaybeUninit;
 
-use crate::rt;
 use crate::rt::operation::Left;
+use crate::rt::{self, mix};
 
 /// Larger values are not looked at.
 const MOST_BYTES: usize = 4096;
@@ -39,7 +38,8 @@ impl Changes {
     }
 }
 
-/// A hash of the bytes of a value, if it is not too large. What the value points to is not looked at.
+/// A hash of the bytes of a value, if it is not too large. What the value points to is not looked at. A change of one word is always noticed, and one of several words
+/// unless two hashes of 64 bits are the same by chance.
 fn fingerprint<T: ?Sized>(value: &T) -> Option<u64> {
     const CHUNK: usize = 64;
     let size = size_of_val(value);
@@ -47,7 +47,7 @@ fn fingerprint<T: ?Sized>(value: &T) -> Option<u64> {
         return None;
     }
     let bytes = std::ptr::from_ref(value).cast::<MaybeUninit<u8>>();
-    let mut hasher = DefaultHasher::new();
+    let mut hash = 0;
     let mut chunk = [MaybeUninit::<u8>::uninit(); CHUNK];
     for start in (0..size).step_by(CHUNK) {
         let length = CHUNK.min(size - start);
@@ -58,9 +58,14 @@ fn fingerprint<T: ?Sized>(value: &T) -> Option<u64> {
                 .add(start)
                 .copy_to_nonoverlapping(chunk.as_mut_ptr(), length);
         };
-        hasher.write(settled(&mut chunk[..length])?);
+        let (words, rest) = settled(&mut chunk[..length])?.as_chunks();
+        hash = words
+            .iter()
+            .map(|word| u64::from_ne_bytes(*word))
+            .fold(hash, mix);
+        hash = rest.iter().map(|byte| u64::from(*byte)).fold(hash, mix);
     }
-    Some(hasher.finish())
+    Some(hash)
 }
 
 /// The bytes that are in memory, padding too. If padding differs from time to time, a change is seen where there is none, which costs some

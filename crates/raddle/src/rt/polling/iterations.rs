@@ -1,11 +1,12 @@
 //! Iterations: what a thread does from one arrival at a site to the next.
 
-use std::hash::{Hash as _, Hasher};
+use std::hash::{Hash as _, Hasher as _};
 use std::mem::discriminant;
 
 use raddle_schedule::{Mode, ValuedAccess};
 
 use super::watch::Memory;
+use crate::rt::hash::{Mixer, mix};
 use crate::rt::objects::Kind;
 use crate::rt::operation::{mx, rw};
 use crate::rt::thread::Announced;
@@ -56,6 +57,7 @@ impl Iterations {
     }
 
     /// A step is made.
+    #[inline]
     pub(super) fn note(&mut self, digest: Digest, is_single: bool) {
         let current = &mut self.current;
         current.digest = mix(current.digest, digest.values);
@@ -65,6 +67,7 @@ impl Iterations {
     }
 
     /// The thread finds that another one has done something. `torn`: it has seen both what was there before and what is there now.
+    #[inline]
     pub(super) fn disturb(&mut self, torn: bool) {
         self.current.disturbed = true;
         self.current.torn |= torn;
@@ -169,6 +172,7 @@ impl Repetition {
     }
 
     /// The one that takes the fewest iterations until it has been gone through once, if the sequence has repeated at least for its second half.
+    #[inline]
     pub(super) fn of(iterations: &[Iteration]) -> Option<Self> {
         Self::by(iterations, |one| (one.site, one.digest))
     }
@@ -226,8 +230,9 @@ pub(super) struct Digest {
 }
 
 impl Digest {
+    #[inline]
     pub(super) fn of(announced: &Announced, choice: u32) -> Self {
-        let mut hasher = Mixer(0);
+        let mut hasher = Mixer::default();
         discriminant(&announced.operation).hash(&mut hasher);
         let shape = mix(
             hasher.finish(),
@@ -239,6 +244,7 @@ impl Digest {
         }
     }
 
+    #[inline]
     pub(super) fn touches(&mut self, kind: Kind, access: &ValuedAccess) {
         self.values = mix(self.values, u64::from(access.location.0));
         // Versions of locks are changed by the iterations themselves, and counts by others, without notice.
@@ -251,29 +257,6 @@ impl Digest {
         self.values = mix(self.values, access.before & observed);
         self.values = mix(self.values, access.after & observed);
     }
-}
-
-struct Mixer(u64);
-
-impl Hasher for Mixer {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.0 = mix(self.0, u64::from(byte));
-        }
-    }
-
-    fn write_u64(&mut self, value: u64) {
-        self.0 = mix(self.0, value);
-    }
-}
-
-pub(super) fn mix(hash: u64, value: u64) -> u64 {
-    let mixed = (hash.rotate_left(23) ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    mixed ^ (mixed >> 29)
 }
 
 #[cfg(test)]

@@ -85,6 +85,8 @@ mod stack;
 mod suspension;
 mod watch;
 
+use std::cell::Cell;
+
 use raddle_outcome::Kind as Assumed;
 use raddle_schedule::{Mode, ThreadId, ValuedAccess};
 
@@ -146,6 +148,8 @@ pub(crate) struct Polling {
     /// How many operations it had announced at its last arrival, and how often it has arrived there since.
     arrived_at: usize,
     delays: u32,
+    /// Which operation was found last to stand at the place of a later one. Others are looked for from there on.
+    was_before_at: Cell<usize>,
     /// Whether it was continued as a last resort since it was last disturbed.
     resorted: bool,
     /// Whether it was woken only because a lock was left alike, since it was last disturbed.
@@ -192,21 +196,25 @@ impl Polling {
         self.behind_lock = Left::Changed;
     }
 
+    #[inline]
     pub(super) fn has_begun(&self) -> bool {
         self.has_begun
     }
 
     /// Whether the thread has announced nothing since it last arrived.
+    #[inline]
     fn only_delays(&self, announced: &[Announced]) -> bool {
         self.arrived_at == announced.len()
     }
 
     /// The thread is about to give back a lock, and has left the data behind it like this.
+    #[inline]
     pub(crate) fn leaves(&mut self, data: Left) {
         self.behind_lock = data;
     }
 
     /// What a suspended operation waits for.
+    #[inline]
     fn watched(&self, suspended: Option<Suspended>) -> &[Watch] {
         suspended.map_or(&[], |suspended| {
             let (first, end) = suspended.watches;
@@ -215,6 +223,7 @@ impl Polling {
     }
 
     /// The thread announces an operation: says how it is suspended before it, if it is, and how it gives back a lock.
+    #[inline]
     pub(super) fn announce(
         &mut self,
         announced: &[Announced],
@@ -258,13 +267,24 @@ impl Polling {
     }
 
     /// Whether the thread has been at a place before its last arrival: it is in a loop around the site.
+    #[inline]
     fn polls_at(&self, announced: &[Announced], place: Place) -> bool {
-        self.has_begun
-            && announced[..self.arrived_at.min(announced.len())]
-                .iter()
-                .rev()
-                .take(LONGEST_LOOP)
-                .any(|earlier| std::ptr::eq(earlier.place, place))
+        if !self.has_begun {
+            return false;
+        }
+        let end = self.arrived_at.min(announced.len());
+        let mut earlier = end.saturating_sub(LONGEST_LOOP)..end;
+        let is_there = |index: &usize| std::ptr::eq(announced[*index].place, place);
+        // A loop comes to the same places in the same order.
+        let next = self.was_before_at.get() + 1;
+        let found = match earlier.contains(&next) && is_there(&next) {
+            true => Some(next),
+            false => earlier.rfind(is_there),
+        };
+        if let Some(found) = found {
+            self.was_before_at.set(found);
+        }
+        found.is_some()
     }
 
     /// Remembers what a step found and left. `own` are the accesses of the operation, as it makes them itself.
@@ -504,6 +524,7 @@ impl State {
     }
 
     /// The current thread announces its next operation.
+    #[inline]
     pub(crate) fn announce(&mut self, operation: Operation, place: Place) {
         self.notice_leaving(&operation, place);
         if operation.may_wait() {
@@ -514,6 +535,7 @@ impl State {
 
     /// The current thread is about to announce an operation. If it was continued as a last resort, and now does something that it has not done
     /// in its loop, it leaves the loop by itself: it has to be allowed to do so while others can move.
+    #[inline]
     fn notice_leaving(&mut self, operation: &Operation, place: Place) {
         let thread = &self.threads[self.current.index()];
         let polling = &thread.polling;
@@ -541,6 +563,7 @@ impl State {
 
     /// Whether it is known that polling leads to nothing, though it has not done so for long: threads have continued as a last resort, scouts find out what each of
     /// them does alone, and none of them has changed anything.
+    #[inline]
     pub(super) fn polls_for_nothing(&self) -> bool {
         let is_scouted =
             |&id: &ThreadId| {
@@ -582,6 +605,7 @@ struct Last {
 }
 
 /// Whether an access changes something, other than that somebody was there for a moment.
+#[inline]
 fn progresses(kind: Kind, access: &ValuedAccess) -> bool {
     let passing = match kind {
         Kind::Mutex => mx::LOCKED | mx::ALL_ALIKE,
@@ -592,6 +616,7 @@ fn progresses(kind: Kind, access: &ValuedAccess) -> bool {
 }
 
 /// The part of a value that says that a lock was left alike.
+#[inline]
 fn alike(kind: Kind) -> u64 {
     match kind {
         Kind::Mutex => mx::ALL_ALIKE,

@@ -6,7 +6,7 @@
 
 use raddle_schedule::{Mode, ValuedAccess};
 
-use super::iterations::mix;
+use crate::rt::hash::mix;
 
 /// The causal past of a step, or of a thread's last step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -14,6 +14,7 @@ pub(crate) struct Past(u64);
 
 impl Past {
     /// Somebody wakes or starts the thread.
+    #[inline]
     pub(in crate::rt) fn comes_after(&mut self, other: Self) {
         self.0 = mix(self.0, other.0);
     }
@@ -43,6 +44,7 @@ impl Pasts {
     }
 
     /// A thread with this past makes a step.
+    #[inline]
     pub(in crate::rt) fn step(
         &mut self,
         thread: &mut Past,

@@ -9,6 +9,7 @@ use super::past::Past;
 use super::scout::{Scout, Wanted};
 use crate::rt::Place;
 use crate::rt::counts::{Site as Spot, site as spot};
+use crate::rt::hash::Table;
 
 /// How many scouts are sent from a site. It has been suspended in as many local states then.
 const MOST_SCOUTS: u32 = 1 << 16;
@@ -46,6 +47,8 @@ impl Site {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sites {
     numbers: HashMap<(ThreadId, Spot, Option<Spot>), usize>,
+    /// The same for places that were seen, by their addresses: a place may have several of them.
+    seen: Table<(ThreadId, usize, usize), usize>,
     sites: Vec<Site>,
     /// Where scouts were sent from: the site, and what the local state of the thread depends on. Scouts share it, since there may be many.
     scouted: Arc<HashSet<(usize, Past)>>,
@@ -66,6 +69,7 @@ impl Sites {
     }
 
     /// Whether this execution is that of a scout, which may have seen what it was sent for.
+    #[inline]
     pub(super) fn is_of_scout(&self) -> bool {
         self.of_scout
     }
@@ -74,6 +78,7 @@ impl Sites {
     pub(crate) fn known(&self) -> Self {
         Self {
             numbers: self.numbers.clone(),
+            seen: Table::default(),
             sites: self.sites.clone(),
             scouted: Arc::clone(&self.scouted),
             busy: self.busy,
@@ -84,16 +89,29 @@ impl Sites {
     }
 
     /// Whether a scout is under way.
+    #[inline]
     pub(crate) fn has_scout(&self) -> bool {
         self.scout.is_some()
     }
 
     /// Whether a scout is under way that is to follow this thread.
+    #[inline]
     pub(super) fn follows(&self, thread: ThreadId) -> bool {
         self.scout.is_some_and(|scout| scout.thread == thread)
     }
 
     pub(super) fn number(&mut self, thread: ThreadId, place: Place, last: Option<Place>) -> usize {
+        let address = |place: Place| std::ptr::from_ref(place).addr();
+        let key = (thread, address(place), last.map_or(0, address));
+        if let Some(&number) = self.seen.get(&key) {
+            return number;
+        }
+        let number = self.find_number(thread, place, last);
+        self.seen.insert(key, number);
+        number
+    }
+
+    fn find_number(&mut self, thread: ThreadId, place: Place, last: Option<Place>) -> usize {
         let new = self.sites.len();
         let number = *self
             .numbers
@@ -125,6 +143,7 @@ impl Sites {
         self.sites.iter().filter(move |site| site.is_at(place))
     }
 
+    #[inline]
     pub(super) fn site(&self, number: usize) -> &Site {
         &self.sites[number]
     }

@@ -3,12 +3,14 @@
 use raddle_schedule::{Mode, Observed, ThreadId, ValuedAccess};
 
 use super::{Found, Suspended, Watch, Woken, progresses};
+use crate::rt::Place;
 use crate::rt::effect::Values;
 use crate::rt::state::State;
 use crate::rt::thread::{Announced, Thread};
 
 impl Thread {
     /// How the thread is suspended before an operation, if it is: nothing that it waits for a change of has changed.
+    #[inline]
     pub(in crate::rt) fn suspended(
         &self,
         announced: &Announced,
@@ -20,6 +22,7 @@ impl Thread {
     }
 
     /// The step of a thread that was suspended has looked at what the thread watches, to see that it has changed.
+    #[inline]
     pub(in crate::rt) fn look_at_watched(
         &self,
         announced: &Announced,
@@ -44,20 +47,22 @@ impl Thread {
     }
 
     /// What an operation before which it is suspended waits for a change of.
+    #[inline]
     fn watched(&self, announced: &Announced) -> &[Watch] {
         self.polling.watched(announced.suspended)
     }
 
-    /// Whether its operation with this number belongs to a loop in which it polls.
-    fn is_polling_before(&self, step: u32) -> bool {
-        let (earlier, rest) = self.announced.split_at(step as usize);
-        rest.first()
-            .is_some_and(|next| self.polling.polls_at(earlier, next.place))
+    /// Whether its next operation, which stands at this place, belongs to a loop in which it polls.
+    #[inline]
+    fn polls_at_next(&self, place: Place) -> bool {
+        let earlier = &self.announced[..self.steps as usize];
+        self.polling.polls_at(earlier, place)
     }
 }
 
 impl State {
     /// Why a thread that is suspended before its next operation can continue.
+    #[inline]
     pub(in crate::rt) fn woken(&self, thread: &Thread, announced: &Announced) -> Option<Woken> {
         announced.suspended?;
         let sees = |ignored: fn(&Watch, u64) -> bool| {
@@ -77,14 +82,20 @@ impl State {
 
     /// A thread makes its next step, whose effect is not there yet. The accesses are still those of its operation alone. Returns
     /// whether it is in a loop in which it polls.
-    pub(in crate::rt) fn note_step(&mut self, id: ThreadId, found: Found, step: &Observed) -> bool {
+    #[inline]
+    pub(in crate::rt) fn note_step(
+        &mut self,
+        id: ThreadId,
+        announced: &Announced,
+        found: Found,
+        step: &Observed,
+    ) -> bool {
         let thread = &mut self.threads[id.index()];
-        let announced = thread.announced[thread.steps as usize];
-        let is_in_loop = thread.is_polling_before(thread.steps);
+        let is_in_loop = thread.polls_at_next(announced.place);
         if thread.polling.has_begun() {
             thread
                 .polling
-                .note_step(&announced, found, &step.accesses, &self.objects);
+                .note_step(announced, found, &step.accesses, &self.objects);
         }
         // If no step was idle, and this one is not, nobody asks what it changes.
         if step.last_resort || self.idle > 0 {

@@ -13,6 +13,7 @@ use crate::rt::objects::{Kind, Outside};
 use crate::rt::operation::{mx, rw};
 
 /// The part of a value that changes which commute are made in.
+#[inline]
 fn shared_part(kind: Kind) -> u64 {
     match kind {
         Kind::RwLock => rw::READERS,
@@ -62,21 +63,25 @@ impl Watch {
     }
 
     /// Whether a value ends the wait.
+    #[inline]
     pub(super) fn sees(&self, value: u64) -> bool {
         (value ^ self.left) & !self.ignored != 0
     }
 
     /// Whether a lock was left alike.
+    #[inline]
     pub(super) fn sees_alike(&self, value: u64) -> bool {
         (value ^ self.left) & self.alike != 0
     }
 
     /// Whether there is more of a change than that a lock was left alike.
+    #[inline]
     pub(super) fn sees_change(&self, value: u64) -> bool {
         (value ^ self.left) & !self.ignored & !self.alike != 0
     }
 
     /// How a step touches the location that has to see such a change and touches it in this way itself.
+    #[inline]
     pub(super) fn mode_with(&self, own: Mode) -> Mode {
         if own == Mode::Shared && self.shared & !self.ignored != 0 {
             // It looks at what others of its mode change, and adds to it.

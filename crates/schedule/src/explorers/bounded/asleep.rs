@@ -6,14 +6,21 @@ use super::Search;
 use crate::execution::{Execution, LocationId, Mode, Readiness, ThreadId, ValuedAccess};
 
 /// What a thread does from some state on until it ends or is blocked.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Run {
     /// What its steps touch, and the step at which it is blocked.
     touches: Vec<(LocationId, Mode)>,
-    /// Where those of each step begin, and those of the step at which it is blocked.
-    steps: Vec<usize>,
-    /// Of each step, whether it has alternatives or comes after everything: it cannot be moved.
-    fixed: Vec<bool>,
+    /// Its steps, and the one at which it is blocked.
+    steps: Vec<Step>,
+}
+
+/// A step of a run.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    /// Where its touches begin.
+    first_touch: usize,
+    /// Whether it has alternatives or comes after everything: it cannot be moved.
+    is_fixed: bool,
 }
 
 /// How much of a run has to be moved before others for the rest to be the same.
@@ -46,13 +53,13 @@ impl Asleep {
         stable_locations: usize,
     ) -> Option<Self> {
         let (end, to) = match extent {
-            Extent::Whole => (run.fixed.len(), run.touches.len()),
-            Extent::FirstStep => (step + 1, run.steps[step + 1]),
+            Extent::Whole => (run.steps.len() - 1, run.touches.len()),
+            Extent::FirstStep => (step + 1, run.steps[step + 1].first_touch),
         };
-        let is_fixed = run.fixed[step..end].contains(&true);
+        let is_fixed = run.steps[step..end].iter().any(|step| step.is_fixed);
         (!is_fixed).then(|| Self {
             thread,
-            from: run.steps[step],
+            from: run.steps[step].first_touch,
             to,
             run,
             stable_locations,
@@ -74,8 +81,8 @@ impl Asleep {
 
 impl<X: Execution> Search<'_, X> {
     /// Those that sleep after the last event of the trace: who has slept before it, or was explored instead of it, and has nothing
-    /// to do with it. The list is used again.
-    pub(super) fn sleep_on(&mut self, mut asleep: Vec<Asleep>) -> Vec<Asleep> {
+    /// to do with it. `is_blocked`: the thread of the event is. The list is used again.
+    pub(super) fn sleep_on(&mut self, mut asleep: Vec<Asleep>, is_blocked: bool) -> Vec<Asleep> {
         asleep.clear();
         let Some(last) = self.trace.len().checked_sub(1) else {
             return asleep;
@@ -92,7 +99,7 @@ impl<X: Execution> Search<'_, X> {
             }
         }
         // A thread that is left because it is blocked: where it is not, to leave it would cost a preemption.
-        if !asleep.is_empty() && self.execution.readiness(thread) == Readiness::Blocked {
+        if !asleep.is_empty() && is_blocked {
             self.cut.set_to_first(&self.trace, self.trace.len());
             let number = self.trace.count(thread);
             self.execution
@@ -177,16 +184,26 @@ impl<X: Execution> Search<'_, X> {
     }
 
     fn remember_run(&mut self, thread: ThreadId, start: usize, end: usize) {
-        let mut run = Run::default();
+        // The step at which it is blocked touches a location or two.
+        let touches = self.trace.access_count(start..end) + 2;
+        let mut run = Run {
+            touches: Vec::with_capacity(touches),
+            steps: Vec::with_capacity(end - start + 1),
+        };
         for event in start..end {
-            run.steps.push(run.touches.len());
+            let known = &self.trace.events()[event];
+            run.steps.push(Step {
+                first_touch: run.touches.len(),
+                is_fixed: known.alternatives > 1 || known.last_resort,
+            });
             let accesses = self.trace.accesses(event);
             run.touches
                 .extend(accesses.map(|access| (access.location, access.mode)));
-            let known = &self.trace.events()[event];
-            run.fixed.push(known.alternatives > 1 || known.last_resort);
         }
-        run.steps.push(run.touches.len());
+        run.steps.push(Step {
+            first_touch: run.touches.len(),
+            is_fixed: false,
+        });
         let number = self.trace.events()[end - 1].number + 1;
         let goes_on = number < self.trace.count(thread);
         if goes_on || self.execution.readiness(thread) != Readiness::Ended {

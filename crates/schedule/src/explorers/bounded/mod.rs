@@ -136,8 +136,8 @@ use std::rc::Rc;
 use asleep::{Asleep, Run};
 use raddle_outcome::{Coverage, Extent, LeftOut};
 
-use crate::execution::{Diverged, Execution, Move, Observed, Readiness, ThreadId};
-use crate::explorer::{Explorer, Visitor, default_thread, part_done};
+use crate::execution::{Diverged, Execution, Move, Observed, ThreadId};
+use crate::explorer::{Explorer, Visitor, part_done};
 use crate::trace::{Cut, Trace};
 
 /// The search within a bound.
@@ -261,6 +261,8 @@ struct Search<'a, X> {
     blocked: Vec<races::Second>,
     /// Where those of each state begin.
     first_blocked: Vec<usize>,
+    /// The threads that can move in the state after the trace.
+    ready: Vec<ThreadId>,
     races: races::Races,
     step: Observed,
     cut: Cut,
@@ -282,6 +284,7 @@ impl<'a, X: Execution> Search<'a, X> {
             lanes: Vec::new(),
             blocked: Vec::new(),
             first_blocked: Vec::new(),
+            ready: Vec::new(),
             races: races::Races::default(),
             step: Observed::default(),
             cut: Cut::default(),
@@ -329,14 +332,16 @@ impl<'a, X: Execution> Search<'a, X> {
     /// slept before: then all classes that the execution may become one of are covered. It is run to its end nevertheless, since
     /// whoever watches learns from whole executions only.
     fn next_move(&mut self) -> Option<Move> {
-        self.note_blocked();
+        self.look_at_threads();
         let last = self.trace.events().last().map(|event| event.thread());
         let next = match self.depth == self.trace.len() {
             true => self.arrive(last),
             false => None,
         };
         let thread = next.or_else(|| {
-            let any = default_thread(self.execution, last)?;
+            // Nobody is preempted.
+            let goes_on = last.filter(|last| self.ready.contains(last));
+            let any = goes_on.or_else(|| self.ready.first().copied())?;
             self.redundant += u64::from(self.depth == self.trace.len());
             Some(any)
         })?;
@@ -346,19 +351,15 @@ impl<'a, X: Execution> Search<'a, X> {
     /// Makes a node for the state after the trace, and says who moves there first, if somebody who does not sleep can.
     fn arrive(&mut self, last: Option<ThreadId>) -> Option<ThreadId> {
         let first_enabled = self.enabled.len();
-        for &thread in self.execution.threads() {
-            if self.execution.readiness(thread) == Readiness::Enabled {
-                self.enabled.push(thread);
-            }
-        }
+        self.enabled.extend_from_slice(&self.ready);
         if self.nodes.len() == self.depth {
             self.nodes.push(Node::default());
         }
+        let blocked = &self.blocked[self.first_blocked[self.trace.len()]..];
+        let is_blocked = last.is_some_and(|last| blocked.iter().any(|it| it.thread == last));
         let asleep = std::mem::take(&mut self.nodes[self.depth].asleep);
-        let asleep = self.sleep_on(asleep);
-        let is_blocked = last.is_some_and(|it| self.execution.readiness(it) == Readiness::Blocked);
-        let enabled = &self.enabled[first_enabled..];
-        let running = last.filter(|last| enabled.contains(last));
+        let asleep = self.sleep_on(asleep, is_blocked);
+        let running = last.filter(|last| self.ready.contains(last));
         let node = &mut self.nodes[self.depth];
         node.preemptions = 0;
         node.running = running;
@@ -411,7 +412,6 @@ impl<'a, X: Execution> Search<'a, X> {
     fn backtrack(&mut self) -> Option<Move> {
         loop {
             let last = self.depth.checked_sub(1)?;
-            self.truncate(last + 1);
             let event = self.trace.events()[last];
             let Move { thread, choice } = event.step;
             if choice + 1 < event.alternatives {
@@ -423,6 +423,16 @@ impl<'a, X: Execution> Search<'a, X> {
             }
             let bound = self.bound;
             let node = &mut self.nodes[last];
+            // Only who is running goes on for free, and was explored first.
+            if node.running.is_some() && node.preemptions == bound && !node.requested.is_empty() {
+                node.requested.clear();
+                self.was_cut = true;
+            }
+            if node.requested.is_empty() {
+                self.enabled.truncate(node.first_enabled);
+                self.depth = last;
+                continue;
+            }
             node.explored.push(thread);
             let run = node.run.take();
             let stable = node.stable_locations;
@@ -432,19 +442,9 @@ impl<'a, X: Execution> Search<'a, X> {
             };
             node.asleep
                 .extend(run.and_then(|run| Asleep::new(thread, run, extent, stable)));
-            // Only who is running goes on for free, and was explored first.
-            if node.running.is_some() && node.preemptions == bound && !node.requested.is_empty() {
-                node.requested.clear();
-                self.was_cut = true;
-            }
-            if !node.requested.is_empty() {
-                let thread = node.requested.remove(0);
-                self.truncate(last);
-                return Some(Move { thread, choice: 0 });
-            }
+            let thread = node.requested.remove(0);
             self.truncate(last);
-            self.depth -= 1;
-            self.enabled.truncate(self.nodes[last].first_enabled);
+            return Some(Move { thread, choice: 0 });
         }
     }
 

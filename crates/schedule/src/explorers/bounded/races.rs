@@ -54,13 +54,11 @@ impl<X: Execution> Search<'_, X> {
                 cause: self.trace.cause_of(event),
             };
             self.know(second);
-            for access in 0..self.trace.accesses(event).count() {
-                let Some(it) = self.trace.accesses(event).nth(access) else {
-                    continue;
-                };
+            let mut access = 0;
+            while let Some((it, blocks)) = self.trace.access(event, access) {
                 let touch = (it.location, it.mode);
-                let blocks = self.trace.blocks_before(event, access);
                 self.find_firsts(second.thread, touch, event, blocks);
+                access += 1;
             }
             self.request(second);
         }
@@ -99,17 +97,20 @@ impl<X: Execution> Search<'_, X> {
         ControlFlow::Continue(())
     }
 
-    /// Takes note of the threads that are blocked in the state after the trace.
-    pub(super) fn note_blocked(&mut self) {
+    /// Takes note of the threads that are blocked in the state after the trace, and of those that can move.
+    pub(super) fn look_at_threads(&mut self) {
         debug_assert_eq!(self.first_blocked.len(), self.trace.len());
         self.first_blocked.push(self.blocked.len());
+        self.ready.clear();
         for &thread in self.execution.threads() {
-            if self.execution.readiness(thread) == Readiness::Blocked {
-                self.blocked.push(Second {
+            match self.execution.readiness(thread) {
+                Readiness::Enabled => self.ready.push(thread),
+                Readiness::Blocked => self.blocked.push(Second {
                     thread,
                     previous: self.trace.last_of(thread),
                     cause: self.trace.pending_cause(thread),
-                });
+                }),
+                Readiness::Ended => {}
             }
         }
     }
@@ -204,9 +205,13 @@ impl<X: Execution> Search<'_, X> {
         firsts.clear();
         own.clear();
         known.clear();
-        known.resize(self.trace.lanes(), 0);
-        for event in [second.previous, second.cause].into_iter().flatten() {
-            join(known, self.trace.clock(event));
+        let lanes = self.trace.lanes();
+        match second.previous {
+            Some(previous) => known.extend_from_slice(&self.trace.clock(previous)[..lanes]),
+            None => known.resize(lanes, 0),
+        }
+        if let Some(cause) = second.cause {
+            join(known, self.trace.clock(cause));
         }
     }
 
@@ -219,7 +224,8 @@ impl<X: Execution> Search<'_, X> {
         mut blocks: Blocks,
     ) {
         self.races.own.push(location);
-        while let Some(members) = blocks.next_block(&self.trace) {
+        while let Some((their_mode, members)) = blocks.next_block(&self.trace) {
+            let conflicts = their_mode.conflicts_with(mode);
             let mut is_known = false;
             for first in members.filter(|first| *first < state) {
                 let event = &self.trace.events()[first];
@@ -228,9 +234,6 @@ impl<X: Execution> Search<'_, X> {
                     is_known = true;
                     continue;
                 }
-                let mut accesses = self.trace.accesses(first);
-                let conflicts =
-                    accesses.any(|it| it.location == location && it.mode.conflicts_with(mode));
                 if conflicts && event.thread() != thread {
                     self.races.firsts.push(first);
                 }
@@ -243,6 +246,9 @@ impl<X: Execution> Search<'_, X> {
 
     /// Requests what leads to the second event before each of the first events, and before the run that it belongs to.
     fn request(&mut self, second: Second) {
+        if self.races.firsts.is_empty() {
+            return;
+        }
         let mut firsts = std::mem::take(&mut self.races.firsts);
         firsts.sort_unstable();
         firsts.dedup();
@@ -397,7 +403,8 @@ impl<X: Execution> Search<'_, X> {
 }
 
 fn join(clock: &mut [u32], other: &[u32]) {
-    for (mine, theirs) in clock.iter_mut().zip(other) {
-        *mine = (*mine).max(*theirs);
+    let other = &other[..clock.len()];
+    for (thread, mine) in clock.iter_mut().enumerate() {
+        *mine = (*mine).max(other[thread]);
     }
 }

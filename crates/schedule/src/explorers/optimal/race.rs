@@ -120,7 +120,7 @@ impl Race {
     /// Collects the events of the next block that the thread does not know of otherwise.
     pub(super) fn candidates(&mut self, trace: &Trace, blocks: &mut Blocks) -> usize {
         self.firsts.clear();
-        let Some(members) = blocks.next_block(trace) else {
+        let Some((_, members)) = blocks.next_block(trace) else {
             return 0;
         };
         for first in members {
@@ -165,7 +165,7 @@ impl Race {
             }
             if !self.spare(trace, first) {
                 self.separated = Some((first, self.last));
-                if (0..first).any(|event| self.is_hidden(trace, event)) {
+                if self.are_in_the_way(trace, 0..first, |event| self.is_hidden(trace, event)) {
                     self.waits_at = Some((self.cut.clone(), self.step.clone()));
                 }
                 return self.make_way(trace, first, execution);
@@ -182,7 +182,7 @@ impl Race {
     ///
     /// If there are too many sets to try, notes that, and looks for the ways that are found without trying all of them.
     fn make_way(&mut self, trace: &Trace, first: usize, execution: &mut impl Execution) -> bool {
-        if self.next_in_the_way(trace, first..trace.len()).is_none() {
+        if !self.are_in_the_way(trace, first..trace.len(), |_| true) {
             return false;
         }
         let all = self.cut.clone();
@@ -332,6 +332,27 @@ impl Race {
         mut events: impl Iterator<Item = usize>,
     ) -> Option<usize> {
         events.find(|&event| self.is_in_the_way(trace, event))
+    }
+
+    /// Whether some of these events keep the second event from happening, and are such. Only those that touch what it touches are looked at.
+    fn are_in_the_way(
+        &self,
+        trace: &Trace,
+        events: std::ops::Range<usize>,
+        are_such: impl Fn(usize) -> bool,
+    ) -> bool {
+        self.step.accesses.iter().any(|access| {
+            let mut blocks = trace.blocks_at(access.location);
+            while let Some((mode, mut members)) = blocks.next_block(trace) {
+                let is_one = |event| {
+                    events.contains(&event) && self.is_in_the_way(trace, event) && are_such(event)
+                };
+                if mode.conflicts_with(access.mode) && members.any(is_one) {
+                    return true;
+                }
+            }
+            false
+        })
     }
 
     /// Whether the second event, which is not possible after the cut, looks there at what an event of it has changed.
