@@ -314,3 +314,35 @@ fn a_reference_that_is_forgotten_and_made_again_is_no_leak() {
     let failed = Checker::new().run(|| std::mem::forget(Arc::new(1)));
     assert_eq!(failed.unwrap_err().failure.kind, FailureKind::Leak);
 }
+
+/// What comes after a releasing fence was not published by it.
+#[test]
+fn a_fence_publishes_what_came_before_it() {
+    let failures = |order: Ordering, write_first: bool| {
+        let all = all(move || {
+            let one = shared();
+            let two = one.clone();
+            let child = thread::spawn(move || {
+                if write_first {
+                    write(&two.cell, 5);
+                }
+                fence(order);
+                if !write_first {
+                    write(&two.cell, 5);
+                }
+                two.flag.store(true, Relaxed);
+            });
+            if one.flag.load(Relaxed) {
+                fence(Acquire);
+                read(&one.cell);
+            }
+            child.join().unwrap();
+        });
+        all.failures.into_keys().collect::<Vec<_>>()
+    };
+    for order in [Release, Ordering::AcqRel, SeqCst] {
+        assert!(failures(order, true).is_empty());
+        assert_eq!(failures(order, false), ["DataRace"]);
+    }
+    assert_eq!(failures(Acquire, true), ["DataRace"]);
+}

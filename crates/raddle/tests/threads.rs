@@ -262,3 +262,83 @@ fn a_thread_local_that_panics_in_its_destructor_is_a_failure() {
         assert!(failed.text.contains("not this way"), "{}", failed.text);
     }
 }
+
+static DROPPED: AtomicU32 = AtomicU32::new(0);
+
+struct CountsDrops;
+
+impl Drop for CountsDrops {
+    fn drop(&mut self) {
+        DROPPED.fetch_add(1, SeqCst);
+    }
+}
+
+raddle::thread_local! {
+    static DROPS: CountsDrops = CountsDrops;
+    static PLAIN: Cell<u32> = const { Cell::new(0) };
+}
+
+/// As in `std`: a thread is finished when it has returned, and only who joins it waits for the destructors.
+#[test]
+fn destructors_of_thread_locals_come_after_the_result() {
+    let scope = all(|| {
+        thread::scope(|scope| {
+            scope.spawn(|| DROPS.with(|_| ()));
+        });
+        DROPPED.load(SeqCst)
+    });
+    assert_eq!(scope.outcomes, [0, 1].into());
+    let joined = all(|| {
+        thread::scope(|scope| {
+            scope.spawn(|| DROPS.with(|_| ())).join().unwrap();
+        });
+        DROPPED.load(SeqCst)
+    });
+    assert_eq!(joined.outcomes, [1].into());
+    let finished = all(|| {
+        let child = thread::spawn(|| DROPS.with(|_| ()));
+        let seen = (child.is_finished(), DROPPED.load(SeqCst));
+        child.join().unwrap();
+        assert_eq!(DROPPED.load(SeqCst), 1);
+        seen
+    });
+    let every = [(false, 0), (false, 1), (true, 0), (true, 1)];
+    assert_eq!(finished.outcomes, every.into());
+    assert!(finished.failures.is_empty(), "{:?}", finished.messages);
+}
+
+/// A scope knows that a thread has panicked before its thread-locals are dropped.
+#[test]
+fn a_scope_knows_of_panics_before_destructors_run() {
+    let all = all(|| {
+        let result = std::panic::catch_unwind(|| {
+            thread::scope(|scope| {
+                scope.spawn(|| {
+                    DROPS.with(|_| ());
+                    panic!("on purpose");
+                });
+            });
+        });
+        (result.is_err(), DROPPED.load(SeqCst))
+    });
+    assert_eq!(all.outcomes, [(true, 0), (true, 1)].into());
+}
+
+/// Where nothing is dropped there is nothing to tell apart.
+#[test]
+fn plain_thread_locals_cost_nothing() {
+    let classes = |local: bool| {
+        let all = all(move || {
+            let child = thread::spawn(move || {
+                if local {
+                    PLAIN.with(|plain| plain.set(1));
+                }
+            });
+            let finished = child.is_finished();
+            child.join().unwrap();
+            finished
+        });
+        all.classes
+    };
+    assert_eq!(classes(true), classes(false));
+}

@@ -65,6 +65,8 @@ impl Renew for Clock {
 #[derive(Debug, Default)]
 struct OfThread {
     now: Clock,
+    /// Its own time before its last operation.
+    before: u32,
     /// What its last releasing fence knew.
     fence: Clock,
     /// What it has read without acquiring it.
@@ -75,12 +77,23 @@ impl Renew for OfThread {
     fn renew(&mut self) {
         let Self {
             now,
+            before,
             fence,
             unacquired,
         } = self;
         now.renew();
+        *before = 0;
         fence.renew();
         unacquired.renew();
+    }
+}
+
+impl OfThread {
+    /// It makes an operation.
+    #[inline]
+    fn tick(&mut self, id: ThreadId) {
+        self.before = self.now.of(id);
+        self.now.tick(id);
     }
 }
 
@@ -219,7 +232,7 @@ impl Clocks {
     #[inline]
     pub(crate) fn tick(&mut self, id: ThreadId) {
         if self.active {
-            self.thread(id).now.tick(id);
+            self.thread(id).tick(id);
         }
     }
 
@@ -321,6 +334,8 @@ impl Clocks {
             Ordering::Release | Ordering::AcqRel | Ordering::SeqCst
         ) {
             thread.fence.copy(&thread.now);
+            // What the thread does next was not published by the fence, which is no operation.
+            thread.now.tick(id);
         }
     }
 
@@ -343,7 +358,7 @@ impl Clocks {
                     self.acquire(id, access.location);
                 }
             }
-            Operation::End { end } => self.release(id, end),
+            Operation::Finish { end } | Operation::End { end } => self.release(id, end),
             Operation::Load { at, order } => self.load(id, at, order),
             Operation::Store { at, order, .. } => self.store(id, at, order, false),
             Operation::Update { at, order, .. } => {
@@ -450,7 +465,7 @@ impl Clocks {
             thread.now.join(count);
         } else {
             // What the thread does next is not known to who drops the last reference.
-            thread.now.tick(id);
+            thread.tick(id);
         }
     }
 
@@ -474,7 +489,7 @@ impl Clocks {
         if !self.active {
             return None;
         }
-        let now = &self.threads.at(id.index()).now;
+        let OfThread { now, before, .. } = self.threads.at(id.index());
         let cell = self.cells.at(cell as usize);
         let ordered =
             |earlier: &Touch| earlier.thread == id || now.of(earlier.thread) >= earlier.time;
@@ -489,7 +504,7 @@ impl Clocks {
             let mut mine = cell.write.iter().chain(&cell.reads);
             let begun = mine.find(|earlier| earlier.thread == id && earlier.writes == writes);
             let latest = begun.map_or(touch.time, |begun| begun.time);
-            touch.time = latest.max(touch.time - 1);
+            touch.time = latest.max(*before);
         }
         let racing = cell.write.filter(|write| !ordered(write)).or_else(|| {
             let mut reads = cell.reads.iter().copied().filter(|_| writes);

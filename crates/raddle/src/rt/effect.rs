@@ -51,11 +51,17 @@ impl Effect {
     }
 }
 
+/// The value of the end of a thread that has returned, and has not dropped its thread-locals yet. As in `std`, its handle says that it is finished, and its
+/// scope does not wait for it any longer; whoever joins it does.
+const FINISHED: u64 = 1;
+/// That of a thread that has ended.
+pub(crate) const ENDED: u64 = 2;
+
 /// Whether an operation is possible.
 #[inline]
 pub(crate) fn enabled(operation: &Operation, values: &impl Values) -> bool {
     match *operation {
-        Operation::Join { end } => values.value(end) != 0,
+        Operation::Join { end } => values.value(end) == ENDED,
         Operation::JoinAll { group } => values
             .group(group)
             .iter()
@@ -96,14 +102,18 @@ pub(crate) fn effect(
         Operation::Begin | Operation::Spawn { .. } | Operation::Resume => Effect::DONE,
         // It reads nothing: nothing that others do makes it possible.
         Operation::Stop => Effect::DONE.when(false),
+        Operation::Finish { end } => {
+            access(end, Mode::Write, values.value(end), FINISHED);
+            Effect::DONE
+        }
         Operation::End { end } => {
-            access(end, Mode::Write, values.value(end), 1);
+            access(end, Mode::Write, values.value(end), ENDED);
             Effect::DONE
         }
         Operation::Join { end } => {
             let ended = values.value(end);
             access(end, Mode::Read, ended, ended);
-            Effect::DONE.when(ended != 0)
+            Effect::DONE.when(ended == ENDED)
         }
         Operation::JoinAll { group } => {
             for &end in values.group(group) {

@@ -13,6 +13,10 @@ use raddle_schedule::{LocationId, ThreadId};
 pub(crate) enum Operation {
     /// The first step of a thread.
     Begin,
+    /// What a thread returns is there, and destructors of its thread-locals run next. Without destructors this is part of its last step.
+    Finish {
+        end: LocationId,
+    },
     /// The last step of a thread.
     End {
         end: LocationId,
@@ -348,6 +352,7 @@ impl Operation {
     pub(crate) fn verb(&self) -> &'static str {
         match self {
             Self::Begin => "begins",
+            Self::Finish { .. } => "returns, and drops its thread-locals next",
             Self::End { .. } => "ends",
             Self::Spawn { .. } => "starts a thread",
             Self::Join { .. } => "joins a thread",

@@ -452,6 +452,7 @@ fn run_thread(body: impl FnOnce()) {
             std::ptr::from_ref(std::hint::black_box(&base)).addr();
     }
     let ended = catch_unwind(AssertUnwindSafe(body));
+    finish(ended.is_err());
     // Destructors of thread-locals may panic too, and make operations.
     let locals = catch_unwind(AssertUnwindSafe(crate::thread::drop_locals));
     let Some(runtime) = super::try_current() else {
@@ -474,6 +475,25 @@ fn run_thread(body: impl FnOnce()) {
     let end = state.end_of(id);
     let place = state.thread(id).announced[0].place;
     state.announce(Operation::End { end }, place);
+}
+
+/// A thread has returned, or has panicked. Nobody has a handle to the main thread.
+fn finish(panicked: bool) {
+    let Some(runtime) = super::try_current() else {
+        return;
+    };
+    let mut state = runtime.state.borrow_mut();
+    let id = state.current;
+    if state.phase != Phase::Running || id == ThreadId::MAIN || !state.thread(id).drops_locals {
+        return;
+    }
+    if panicked {
+        state.note_panic(id);
+    }
+    let end = state.end_of(id);
+    let place = state.thread(id).announced[0].place;
+    drop(state);
+    super::perform_at(place, |_| Ok(Operation::Finish { end }));
 }
 
 fn run_main(main: &dyn Fn()) {

@@ -63,6 +63,8 @@ pub(crate) struct Thread {
     /// Its thread-local values, by the address of their key.
     pub(crate) locals: Table<usize, Local>,
     pub(crate) local_order: Vec<usize>,
+    /// Whether some of these have destructors.
+    pub(crate) drops_locals: bool,
     /// The number of its panic, if one ended it.
     pub(crate) panicked: Option<usize>,
     /// Whether another thread has seen how it ended.
@@ -107,6 +109,7 @@ impl Thread {
         self.guard = 0..0;
         self.held.clear();
         self.local_order.clear();
+        self.drops_locals = false;
         if !self.locals.is_empty() {
             // One of their destructors has panicked.
             self.forget_locals();

@@ -102,6 +102,7 @@ impl<T: 'static> LocalKey<T> {
             let thread = state.thread_mut(current);
             thread.locals.insert(key, Local::Alive(value));
             thread.local_order.push(key);
+            thread.drops_locals |= std::mem::needs_drop::<T>();
         });
         rt::with(known).unwrap_or(Err(AccessError))
     }

@@ -120,7 +120,7 @@ pub fn main_has_ended() -> bool {
             order: std::sync::atomic::Ordering::Acquire,
         })
     });
-    ended != 0
+    ended == rt::ENDED
 }
 
 /// Starts a thread.
@@ -154,7 +154,7 @@ impl<T> JoinHandle<T> {
         &self.0.thread
     }
 
-    /// Whether the thread has ended.
+    /// Whether the thread has returned. As in `std`, the destructors of its thread-locals may still be running.
     #[must_use]
     #[track_caller]
     pub fn is_finished(&self) -> bool {

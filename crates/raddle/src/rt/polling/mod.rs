@@ -549,7 +549,10 @@ impl State {
         if !polling.resorted {
             return;
         }
-        let mut leaves = matches!(operation, Operation::Spawn { .. } | Operation::End { .. });
+        let mut leaves = matches!(
+            operation,
+            Operation::Spawn { .. } | Operation::Finish { .. } | Operation::End { .. }
+        );
         effect(operation, &self.objects, &mut |access| {
             leaves |= !polling.memory.knows(access.location);
         });
