@@ -193,7 +193,12 @@ fn depth(outcome: &Outcome) -> u64 {
 /// Boundary states and all between them, if they were counted.
 fn visited(args: &Check, outcome: &Outcome) -> Option<u64> {
     let visited = || reduction::visited(outcome.asked.reduction, &outcome.statistics);
-    args.stats.then(visited).flatten()
+    counts_visited(args).then(visited).flatten()
+}
+
+/// Whether states between boundary states are counted. One thread does that alone, so several do without.
+fn counts_visited(args: &Check) -> bool {
+    args.stats && args.workers.is_none_or(|workers| workers == 1)
 }
 
 fn first_line(text: &str) -> String {

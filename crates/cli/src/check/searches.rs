@@ -21,6 +21,7 @@ use raddle_report::answer::Answer;
 use raddle_report::json::ViolationKind;
 use raddle_report::story::{Spot, Story};
 
+use super::counts_visited;
 use super::findings::Findings;
 use super::strategy::Strategy;
 use crate::args::{Check, MachineArg, SymmetryArg, goals_wanted, properties};
@@ -400,7 +401,7 @@ impl<'a> Runner<'a> {
         let args = self.args;
         let machine = self.machine().with_symmetry(self.uses_symmetry());
         let mut executor = native::executor(machine, self.compiled());
-        if args.stats {
+        if counts_visited(args) {
             reduction.count_visited();
         }
         let mut line = ProgressLine::about(reduction.name(), self.terminal);

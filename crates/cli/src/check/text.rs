@@ -148,6 +148,7 @@ fn statistics_table(args: &Check, outcome: &Outcome, machine: &str) -> String {
             memory::peak_bytes().map_or_else(|| "unknown".into(), bytes),
         ),
         ("machine", machine.to_owned()),
+        ("workers", number(statistics.workers as u64)),
         ("time", time(args, outcome)),
         ("states per second", per_second(statistics.states)),
         ("transitions per second", per_second(statistics.transitions)),

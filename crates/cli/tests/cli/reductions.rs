@@ -76,6 +76,26 @@ fn interchangeable_threads_are_told() {
     check(&["--explore", "dfs", "--symmetry", "on"], program).exits(2);
 }
 
+/// Nobody counts what several workers pass by: then there would be one.
+#[test]
+fn statistics_do_not_take_workers_away() {
+    let program = "mutex m; int x; void f() { lock(m); x++; unlock(m); } run f()[3];";
+    for reduction in ["full", "cartesian", "transactions", "optimistic"] {
+        let workers = |count| {
+            check(
+                &["--stats", "--reduction", reduction, "--workers", count],
+                program,
+            )
+            .exits(0)
+        };
+        workers("1").says(&["workers                 1"]);
+        workers("2").says(&[
+            "workers                 2",
+            "visited states          not counted",
+        ]);
+    }
+}
+
 /// Large enough that a reduction is tried out first, and the search begins again.
 #[test]
 fn a_reduction_that_leaves_out_hardly_anything_makes_way() {
