@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use raddle_explore::lock_order::Deadlocks;
-use raddle_explore::reductions::auto::Plan;
+use raddle_explore::reductions::auto::{self, Plan};
 use raddle_explore::reductions::trial::{self, Trial};
 use raddle_explore::{
     Outcome, Place, Property, PropertySet, Reduction, Search, System, Violation, not_preserved,
@@ -274,6 +274,12 @@ pub(super) fn unreached_goals(
         .collect()
 }
 
+/// Whether a search did not end for having too many states.
+fn is_through((_, _, outcome): &Run) -> bool {
+    let cut = outcome.explored.cut();
+    cut.is_none_or(|limit| limit.kind != Kind::States)
+}
+
 /// The machine that a search has used, what has executed its steps, and what came of it.
 type Run = (Machine, String, Outcome);
 
@@ -356,20 +362,24 @@ impl<'a> Runner<'a> {
         stories
     }
 
-    /// Does the first search of a plan, or of another one if a trial shows that this is better.
+    /// Does the first search of a plan, or another one if that turns out to be better.
     fn run_plan(&self, mut plan: Plan, asked: PropertySet) -> (Plan, Run) {
+        let mut attempts = auto::ATTEMPTS.iter();
         loop {
             let (first, looked_for) = plan.first(asked);
-            let all_states = self.args.limits.max_states;
-            let goes_beyond_trial = all_states.is_none_or(|all| all > trial::STATES);
-            if first == "full" || !goes_beyond_trial {
+            if first == "full" || !self.may_exceed(trial::STATES) {
                 return (plan, self.run(first, looked_for));
             }
             let (run, pays) = self.try_out(first, looked_for);
-            let (_, _, outcome) = &run;
-            let cut = outcome.explored.cut().map(|limit| limit.kind);
-            if cut != Some(Kind::States) {
+            if is_through(&run) {
                 return (plan, run);
+            }
+            for (name, states) in attempts.by_ref() {
+                if self.may_exceed(4 * states)
+                    && let Some(run) = self.attempt(name, asked, *states)
+                {
+                    return (Plan::done_by(name), run);
+                }
             }
             if pays {
                 return (plan, self.run(first, looked_for));
@@ -378,25 +388,43 @@ impl<'a> Runner<'a> {
         }
     }
 
+    /// Whether a search may store more states than that.
+    fn may_exceed(&self, states: u64) -> bool {
+        (self.args.limits.max_states).is_none_or(|all| all > states)
+    }
+
+    /// Searches for as long as there are few states.
+    fn attempt(&self, name: &str, properties: PropertySet, states: u64) -> Option<Run> {
+        let mut reduction = reduction::by_name(name).expect("the strategy knows its names");
+        let search = Search::new().while_small(states).max_states(4 * states);
+        let run = self.run_with(reduction.as_mut(), properties, search);
+        is_through(&run).then_some(run)
+    }
+
     /// Searches a few states with a reduction. Also says whether more of that pays.
     fn try_out(&self, name: &str, properties: PropertySet) -> (Run, bool) {
         let mut reduction = reduction::by_name(name).expect("the strategy knows its names");
         let mut trial = Trial::of(reduction.as_mut());
-        let run = self.run_with(&mut trial, properties, Some(trial::STATES));
+        let search = Search::new().max_states(trial::STATES);
+        let run = self.run_with(&mut trial, properties, search);
         (run, trial.pays())
     }
 
     /// Searches with a reduction for violations of the properties.
     fn run(&self, name: &str, properties: PropertySet) -> Run {
         let mut reduction = reduction::by_name(name).expect("the strategy knows its names");
-        self.run_with(reduction.as_mut(), properties, self.args.limits.max_states)
+        let search = match self.args.limits.max_states {
+            Some(states) => Search::new().max_states(states),
+            None => Search::new(),
+        };
+        self.run_with(reduction.as_mut(), properties, search)
     }
 
     fn run_with(
         &self,
         reduction: &mut dyn Reduction<Executor>,
         properties: PropertySet,
-        max_states: Option<u64>,
+        search: Search<'_>,
     ) -> Run {
         let args = self.args;
         let machine = self.machine().with_symmetry(self.uses_symmetry());
@@ -405,7 +433,7 @@ impl<'a> Runner<'a> {
             reduction.count_visited();
         }
         let mut line = ProgressLine::about(reduction.name(), self.terminal);
-        let mut search = Search::new()
+        let mut search = search
             .order(args.search.order())
             .store(args.store)
             .properties(properties)
@@ -415,9 +443,6 @@ impl<'a> Runner<'a> {
         }
         if let Some(workers) = args.workers {
             search = search.workers(workers);
-        }
-        if let Some(states) = max_states {
-            search = search.max_states(states);
         }
         if let Some(depth) = args.max_depth {
             search = search.max_depth(depth);

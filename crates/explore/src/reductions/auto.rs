@@ -9,6 +9,10 @@
 //!
 //! How much a reduction leaves out, the first states of a search [show](super::trial). One that would leave out too little
 //! makes way for the [next best](Plan::instead), and that is the full search in the end.
+//!
+//! What they show is a guess. Some programs are small, and the full search, which is the fastest per step, is through them before a reduction is; of some, another reduction
+//! leaves out nearly everything, and that does not show at the start. So before the search that was planned goes on for long, [others](ATTEMPTS) have a short
+//! time each to come to the end.
 
 use crate::property::{Property, PropertySet};
 use crate::system::System;
@@ -43,6 +47,15 @@ impl Plan {
         }
     }
 
+    /// One search that has come to its end.
+    #[must_use]
+    pub fn done_by(reduction: &'static str) -> Self {
+        Self::One {
+            reduction,
+            because: "it came to the end first",
+        }
+    }
+
     /// What to do if the reduction of the first search leaves out too little.
     #[must_use]
     pub fn instead(self) -> Self {
@@ -65,6 +78,13 @@ impl Plan {
         }
     }
 }
+
+/// Searches for everything that is asked for which are tried before a longer one, in their order, and for how many states, about.
+pub const ATTEMPTS: [(&str, u64); 3] = [
+    ("optimistic", 1 << 11),
+    ("full", 1 << 18),
+    ("optimistic", 1 << 15),
+];
 
 /// Whether a program has locks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -33,7 +33,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use raddle_outcome::Assumption;
+use raddle_outcome::{Assumption, Kind};
 use raddle_store::{Inserted, StateId, Store, StoreFull, Tell};
 
 use super::engine::Engine;
@@ -388,6 +388,12 @@ pub(super) struct Round<'r> {
     pub(super) paused: Option<Frontier>,
 }
 
+/// Whether there are too many states for a search of [few](super::Search::while_small), given the next level and the largest one so far.
+fn grows(settings: &Settings, store: &dyn Store, next: usize, largest: usize) -> bool {
+    let is_small = |few: u64| store.len() as u64 <= few;
+    next > 0 && next >= largest && settings.while_small.is_some_and(|few| !is_small(few))
+}
+
 /// What the first worker does: it says which level is next.
 fn lead<'r, S: System>(
     settings: &'r Settings,
@@ -412,6 +418,7 @@ fn lead<'r, S: System>(
         }
     };
     let mut paused = None;
+    let mut largest = 0;
     while !states.is_empty() && !engine.stopped {
         store.begin_level();
         let share = states.len() / crew.workers;
@@ -466,6 +473,12 @@ fn lead<'r, S: System>(
         if found || crew.in_vain.load(Ordering::Relaxed) {
             break;
         }
+        if grows(settings, store, states.len(), largest) && !engine.stopped {
+            engine.stopped = true;
+            engine.cut = Some(Kind::States.into());
+            break;
+        }
+        largest = largest.max(states.len());
         if (settings.pause_at).is_some_and(|pause| pause.is_due(store)) && !engine.stopped {
             paused = Some(Frontier { states, depth });
             break;

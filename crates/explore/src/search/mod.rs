@@ -82,6 +82,8 @@ struct Settings {
     properties: PropertySet,
     stop: Stop,
     max_states: Option<u64>,
+    /// Gives up if there are more and more states.
+    while_small: Option<u64>,
     max_depth: Option<u64>,
     /// Leaves out what takes more context switches, if the order counts them.
     max_switches: Option<u32>,
@@ -132,6 +134,7 @@ impl<'a> Search<'a> {
                 properties: PropertySet::default(),
                 stop: Stop::AtFirst,
                 max_states: None,
+                while_small: None,
                 max_depth: None,
                 max_switches: None,
                 pause_at: None,
@@ -169,6 +172,13 @@ impl<'a> Search<'a> {
     /// Stores at most that many states.
     pub fn max_states(mut self, states: u64) -> Self {
         self.settings.max_states = Some(states);
+        self
+    }
+
+    /// Gives up, as if that were the [limit](Self::max_states), when there are more states than that at the end of a level; unless levels have
+    /// become smaller, for then the end is near. In other orders than breadth-first, this does nothing.
+    pub fn while_small(mut self, states: u64) -> Self {
+        self.settings.while_small = Some(states);
         self
     }
 

@@ -364,3 +364,21 @@ fn what_is_not_preserved_is_not_verified() {
     assert_eq!(reasons(&outcome), [Kind::NotPreserved]);
     assert_eq!(outcome.asked.reduction, "modest");
 }
+
+/// A search of few states gives up while levels grow, and goes on when they become smaller.
+#[test]
+fn a_search_of_few_states_gives_up_while_they_grow() {
+    let search = |few: u64| {
+        let mut system = Counters::racing(5);
+        let search = Search::new().while_small(few);
+        search.run(&mut system, &mut Full::default())
+    };
+    let all = Search::new().run(&mut Counters::racing(5), &mut Full::default());
+    let all = all.statistics.states;
+    let early = search(all / 10);
+    assert_eq!(early.explored.cut().map(|cut| cut.kind), Some(Kind::States));
+    assert!(early.statistics.states > all / 10 && early.statistics.states < all);
+    let late = search(all * 9 / 10);
+    assert_eq!(late.explored.cut(), None);
+    assert_eq!(late.statistics.states, all);
+}
