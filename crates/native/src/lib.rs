@@ -36,6 +36,7 @@ mod frame;
 mod machine;
 mod region;
 mod state;
+mod steps;
 mod tables;
 
 use std::fmt;
