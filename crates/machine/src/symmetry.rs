@@ -90,7 +90,7 @@ impl Symmetry {
     #[must_use]
     pub fn moved_to(&self, thread: usize) -> usize {
         let packed = self.packed.as_ref().expect("there is a fixed size");
-        packed.moved_to[thread]
+        packed.moved_to(thread)
     }
 
     /// Sorts the positions of threads, those of each group among themselves, by the local states of the threads.
@@ -193,12 +193,20 @@ fn compare(program: &Program, state: &State, one: usize, other: usize) -> Orderi
 #[derive(Clone, Debug)]
 struct Exchange {
     groups: Vec<Areas>,
-    /// Where the owners of locks are.
-    locks: Vec<Field>,
+    locks: Vec<Lock>,
     /// Of each thread of a group, what is compared: its area, and which locks it holds.
     keys: Vec<u64>,
     order: Vec<usize>,
+    /// Where threads were put, if some were exchanged.
     moved_to: Vec<usize>,
+    exchanged: bool,
+}
+
+/// Where the owner of a lock is, and the codes of threads there.
+#[derive(Clone, Debug)]
+struct Lock {
+    field: Field,
+    codes: std::ops::Range<u64>,
 }
 
 /// The areas of a group.
@@ -210,6 +218,9 @@ struct Areas {
     bytes: u32,
 }
 
+/// Groups of at most that many threads with small areas are sorted without further ado.
+const FEW: usize = 8;
+
 impl Exchange {
     fn new(program: &Program, layout: &Layout, groups: &[Vec<usize>]) -> Self {
         let areas = |group: &Vec<usize>| Areas {
@@ -217,68 +228,138 @@ impl Exchange {
             starts: group.iter().map(|thread| layout.areas[*thread]).collect(),
             bytes: layout.area_bytes[group[0]],
         };
-        let locks = lock_slots(program).iter();
+        let lock = |slot: &u32| {
+            let field = layout.slots[*slot as usize];
+            let [.., threads, objects] = codes(field.wide);
+            let codes = threads as u64..objects as u64;
+            Lock { field, codes }
+        };
         Self {
             groups: groups.iter().map(areas).collect(),
-            locks: locks.map(|slot| layout.slots[*slot as usize]).collect(),
+            locks: lock_slots(program).iter().map(lock).collect(),
             keys: Vec::new(),
             order: Vec::new(),
-            moved_to: (0..layout.threads()).collect(),
+            moved_to: vec![0; layout.threads()],
+            exchanged: false,
+        }
+    }
+
+    fn moved_to(&self, thread: usize) -> usize {
+        match self.exchanged {
+            true => self.moved_to[thread],
+            false => thread,
         }
     }
 
     #[inline]
     fn represent(&mut self, members: &[Option<(usize, usize)>], words: &mut [u64]) -> bool {
-        let mut changed = false;
-        for (place, moved_to) in self.moved_to.iter_mut().enumerate() {
-            *moved_to = place;
-        }
+        self.exchanged = false;
         for number in 0..self.groups.len() {
             let group = &self.groups[number];
-            let length = group.key_words();
-            self.keys.clear();
-            for start in &group.starts {
-                group.for_each_chunk(|offset, bytes| {
-                    self.keys.push(take(words, start + offset, bytes));
-                });
-                self.keys.push(0);
-            }
-            for (bit, lock) in self.locks.iter().enumerate() {
-                if let Some((owner, _)) = owner(*lock, words)
-                    && let Some((of, index)) = members[owner]
-                    && of == number
-                {
-                    self.keys[index * length + length - 1] |= 1 << bit.min(63);
-                }
-            }
-            let keys = self.keys.chunks_exact(length);
-            if keys.is_sorted() {
-                continue;
-            }
-            changed = true;
-            let key = |index: &usize| &self.keys[index * length..][..length];
-            self.order.clear();
-            self.order.extend(0..group.starts.len());
-            // It is stable, and there are few.
-            self.order.sort_by(|one, other| key(one).cmp(key(other)));
-            for (place, index) in self.order.iter().enumerate() {
-                self.moved_to[group.threads[*index]] = group.threads[place];
-                let mut chunks = key(index).iter();
-                group.for_each_chunk(|offset, bytes| {
-                    let chunk = chunks.next().expect("a key has all chunks");
-                    put(words, group.starts[place] + offset, bytes, *chunk);
-                });
+            let is_small = group.bytes <= 8 && group.starts.len() <= FEW;
+            match is_small && self.locks.is_empty() {
+                true => self.sort_few(number, words),
+                false => self.sort(number, members, words),
             }
         }
-        if changed {
+        if self.exchanged {
             for lock in &self.locks {
-                if let Some((owner, first)) = owner(*lock, words) {
-                    let code = first + self.moved_to[owner] as u64;
-                    put(words, lock.byte, 1 + u32::from(lock.wide), code);
+                if let Some(owner) = lock.owner(words) {
+                    let code = lock.codes.start + self.moved_to[owner] as u64;
+                    put(words, lock.field.byte, 1 + u32::from(lock.field.wide), code);
                 }
             }
         }
-        changed
+        self.exchanged
+    }
+
+    /// Sorts a group of few threads, each of which has a small area and can hold no lock.
+    #[inline]
+    fn sort_few(&mut self, number: usize, words: &mut [u64]) {
+        let group = &self.groups[number];
+        let mut keys = [(0, 0); FEW];
+        let keys = &mut keys[..group.starts.len()];
+        let mut is_sorted = true;
+        let mut last = 0;
+        for (index, start) in group.starts.iter().enumerate() {
+            let key = take(words, *start, group.bytes);
+            keys[index] = (key, index as u32);
+            is_sorted &= last <= key;
+            last = key;
+        }
+        if is_sorted {
+            return;
+        }
+        // Mostly one of them has moved.
+        for sorted in 1..keys.len() {
+            let mut place = sorted;
+            while place > 0 && keys[place].0 < keys[place - 1].0 {
+                keys.swap(place, place - 1);
+                place -= 1;
+            }
+        }
+        note_exchange(&mut self.exchanged, &mut self.moved_to);
+        for (place, (key, index)) in keys.iter().enumerate() {
+            if place as u32 != *index {
+                self.moved_to[group.threads[*index as usize]] = group.threads[place];
+                put(words, group.starts[place], group.bytes, *key);
+            }
+        }
+    }
+
+    fn sort(&mut self, number: usize, members: &[Option<(usize, usize)>], words: &mut [u64]) {
+        let group = &self.groups[number];
+        let length = group.key_words();
+        self.keys.clear();
+        for start in &group.starts {
+            group.for_each_chunk(|offset, bytes| {
+                self.keys.push(take(words, start + offset, bytes));
+            });
+            self.keys.push(0);
+        }
+        for (bit, lock) in self.locks.iter().enumerate() {
+            if let Some((of, index)) = lock.owner(words).and_then(|owner| members[owner])
+                && of == number
+            {
+                self.keys[index * length + length - 1] |= 1 << bit.min(63);
+            }
+        }
+        if self.keys.chunks_exact(length).is_sorted() {
+            return;
+        }
+        let key = |index: &usize| &self.keys[index * length..][..length];
+        self.order.clear();
+        self.order.extend(0..group.starts.len());
+        // It is stable, and there are few.
+        self.order.sort_by(|one, other| key(one).cmp(key(other)));
+        note_exchange(&mut self.exchanged, &mut self.moved_to);
+        for (place, index) in self.order.iter().enumerate() {
+            self.moved_to[group.threads[*index]] = group.threads[place];
+            let mut chunks = key(index).iter();
+            group.for_each_chunk(|offset, bytes| {
+                let chunk = chunks.next().expect("a key has all chunks");
+                put(words, group.starts[place] + offset, bytes, *chunk);
+            });
+        }
+    }
+}
+
+/// From now on it is written down where threads are put.
+fn note_exchange(exchanged: &mut bool, moved_to: &mut [usize]) {
+    if !std::mem::replace(exchanged, true) {
+        for (place, moved_to) in moved_to.iter_mut().enumerate() {
+            *moved_to = place;
+        }
+    }
+}
+
+impl Lock {
+    /// The position of the thread that holds it.
+    #[inline]
+    fn owner(&self, words: &[u64]) -> Option<usize> {
+        let code = u64::from(Layout::code(self.field, words));
+        let owner = || (code - self.codes.start) as usize;
+        self.codes.contains(&code).then(owner)
     }
 }
 
@@ -297,16 +378,6 @@ impl Areas {
             offset += 8;
         }
     }
-}
-
-/// The position of the thread that holds a lock, and the code of the first thread.
-#[inline]
-fn owner(lock: Field, words: &[u64]) -> Option<(usize, u64)> {
-    let [.., threads, objects] = codes(lock.wide);
-    let code = i64::from(Layout::code(lock, words));
-    (threads..objects)
-        .contains(&code)
-        .then_some(((code - threads) as usize, threads as u64))
 }
 
 /// At most eight bytes of a state.
