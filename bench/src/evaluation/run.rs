@@ -12,6 +12,7 @@ use raddle_explore::reductions::transactions::Transactions;
 use raddle_explore::{Outcome, Property, PropertySet, Reduction, Search};
 use raddle_lang::Source;
 use raddle_machine::{Granularity, Machine, Program};
+use raddle_native::{Code, NativeMachine};
 
 use crate::Result;
 
@@ -82,7 +83,7 @@ impl Way {
         }
     }
 
-    fn reduction(self) -> Box<dyn Reduction<Machine>> {
+    fn reduction(self) -> Box<dyn Reduction<NativeMachine>> {
         match self {
             Self::Full => Box::new(Full::default()),
             Self::Optimistic => Box::new(Optimistic::default()),
@@ -138,7 +139,9 @@ impl Subject {
 
     /// Searches all of it.
     pub(super) fn search(&self, way: Way) -> Outcome {
-        let mut machine = Machine::new(Arc::clone(&self.program), self.granularity);
+        let machine = Machine::new(Arc::clone(&self.program), self.granularity);
+        let code = Code::compile(&self.program).map(Arc::new);
+        let mut machine = NativeMachine::new(machine, code);
         let mut reduction = way.reduction();
         if self.count_visited {
             reduction.count_visited();
