@@ -328,6 +328,12 @@ pub fn lock_slots(program: &Program) -> &[u32] {
     program.locks.in_globals()
 }
 
+/// For each global slot, that of the lock that it is declared to be guarded by, if it is; nothing if disciplines of other kinds are declared.
+#[must_use]
+pub fn guarding_locks(program: &Program) -> Option<Vec<Option<u32>>> {
+    program.rules.guarding_locks()
+}
+
 /// The pseudo lock of a thread of `run`.
 #[must_use]
 pub fn pseudo_lock(position: usize) -> Guard {
@@ -353,9 +359,15 @@ impl Machine {
         crate::pack::encode_changed(&self.program, state, changed, packed)
     }
 
-    /// Whether its steps are single accesses, and no discipline is enforced.
+    /// Whether its steps are single accesses.
     #[must_use]
     pub fn makes_plain_steps(&self) -> bool {
-        self.granularity == Granularity::Access && !self.enforcer.enabled
+        self.granularity == Granularity::Access
+    }
+
+    /// Whether it enforces declared disciplines.
+    #[must_use]
+    pub fn enforces_disciplines(&self) -> bool {
+        self.enforcer.enabled
     }
 }

@@ -33,6 +33,7 @@
 
 mod emit;
 mod frame;
+mod guarded;
 mod machine;
 mod region;
 mod state;

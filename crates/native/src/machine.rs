@@ -9,6 +9,7 @@ use raddle_explore::{
 use raddle_machine::native::{Field, Layout, Stop, code_of, lock_slots, pseudo_lock, thread_word};
 use raddle_machine::{Machine, State, Symmetry};
 
+use crate::guarded::Guarded;
 use crate::steps::Native;
 use crate::{Code, Entry, NativeStatus, PackedState};
 
@@ -44,13 +45,32 @@ pub struct NativeMachine {
     names: Arc<[[Option<u16>; 2]]>,
     /// The threads that may be exchanged, if the search is to make use of that.
     symmetry: Option<Symmetry>,
-    /// Whether the program declares disciplines.
-    has_disciplines: bool,
+    /// The disciplines that are enforced.
+    disciplines: Disciplines,
     /// What the interpreter is given.
     step: Step<State>,
     packed: Packed,
     steps: u64,
     interpreted: u64,
+}
+
+/// What is declared, and enforced.
+#[derive(Clone, Debug)]
+enum Disciplines {
+    None,
+    /// Locks that guard what is global.
+    Guarded(Arc<Guarded>),
+    /// Only the interpreter knows.
+    Others,
+}
+
+impl Disciplines {
+    fn guarded(&self) -> Option<&Guarded> {
+        match self {
+            Self::Guarded(guarded) => Some(guarded),
+            _ => None,
+        }
+    }
 }
 
 /// What has executed the steps of a machine.
@@ -70,9 +90,18 @@ impl NativeMachine {
     /// A machine that makes the steps of another one, by native code as far as possible.
     #[must_use]
     pub fn new(interpreter: Machine, code: Option<Arc<Code>>) -> Self {
-        let code = code.filter(|_| interpreter.makes_plain_steps());
         let program = interpreter.program();
         let layout = Layout::of(program).map(Arc::new);
+        let guarded = || Guarded::of(program, layout.as_deref()?);
+        let disciplines = match interpreter.enforces_disciplines() {
+            false => Disciplines::None,
+            true => guarded().map_or(Disciplines::Others, |guarded| {
+                Disciplines::Guarded(Arc::new(guarded))
+            }),
+        };
+        let is_native =
+            interpreter.makes_plain_steps() && !matches!(disciplines, Disciplines::Others);
+        let code = code.filter(|_| is_native);
         let locks = layout.iter().flat_map(|layout| {
             let slots = lock_slots(program).iter();
             slots.map(|slot| (*slot, layout.slots[*slot as usize]))
@@ -86,7 +115,7 @@ impl NativeMachine {
             locks: locks.collect(),
             names: names.collect(),
             symmetry: interpreter.symmetry().cloned(),
-            has_disciplines: !program.checked().exclusives.is_empty(),
+            disciplines,
             layout,
             native: code.map(Native::new),
             interpreter,
@@ -164,7 +193,7 @@ impl NativeMachine {
     fn step_natively(
         &mut self,
         state: &PackedState,
-        thread: usize,
+        position: usize,
         choice: Choice,
         step: &mut Step<PackedState>,
     ) -> bool {
@@ -175,7 +204,7 @@ impl NativeMachine {
         if !state.is_packed || !layout.fits(&state.words) {
             return false;
         }
-        let thread = &mut native.threads[thread];
+        let thread = &mut native.threads[position];
         let stop = thread.stop(&state.words);
         let function = match native.code.entries[stop] {
             Entry::Compiled(function) => function,
@@ -197,6 +226,17 @@ impl NativeMachine {
             }
         }
         let blocked = status != NativeStatus::Moved;
+        if let Some(guarded) = self.disciplines.guarded() {
+            let accesses = thread.accesses();
+            let is_stopped = || {
+                let stop = thread.stop(&step.after.words);
+                matches!(native.code.entries[stop], Entry::Stopped)
+            };
+            if !guarded.allows_all(&state.words, position, accesses, blocked) || is_stopped() {
+                step.next_choice = None;
+                return false;
+            }
+        }
         if blocked {
             let assumption = status == NativeStatus::Cut;
             step.status = Status::Blocked { assumption };
@@ -307,7 +347,8 @@ impl System for NativeMachine {
     fn successors(&mut self, batch: &mut Batch) -> Option<Successors> {
         let native = self.native.as_mut()?;
         let before = batch.len();
-        let steps = native.add_successors(batch, self.symmetry.as_mut());
+        let guarded = self.disciplines.guarded();
+        let steps = native.add_successors(batch, self.symmetry.as_mut(), guarded);
         if steps.is_none() {
             batch.truncate(before);
         }
@@ -462,9 +503,9 @@ impl System for NativeMachine {
     #[inline]
     fn variable(&self, state: &PackedState, location: Location) -> Variable {
         match &self.layout {
-            // There is nothing but globals.
-            Some(_) => Variable(location.0),
-            None => (self.interpreter).variable(&state.unpacked(&self.interpreter), location),
+            // There is nothing but globals; and the ends of threads, where disciplines are enforced.
+            Some(layout) if location.0 < layout.slots.len() as u64 => Variable(location.0),
+            _ => (self.interpreter).variable(&state.unpacked(&self.interpreter), location),
         }
     }
 
@@ -543,8 +584,13 @@ impl System for NativeMachine {
         access: &Access,
         reads: &mut Footprint,
     ) -> Option<bool> {
-        if !self.has_disciplines {
-            return None;
+        match &self.disciplines {
+            Disciplines::None => return None,
+            Disciplines::Guarded(guarded) if self.layout_of(state).is_some() => {
+                let (location, writes) = (access.location.0, access.writes);
+                return guarded.allows(&state.words, thread.index(), location, writes);
+            }
+            Disciplines::Guarded(_) | Disciplines::Others => {}
         }
         let unpacked = state.unpacked(&self.interpreter);
         (self.interpreter).declared(&unpacked, thread, access, reads)

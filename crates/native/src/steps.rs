@@ -7,6 +7,7 @@ use raddle_machine::Symmetry;
 use raddle_machine::native::{code_of, thread_word};
 
 use crate::frame::{NativeAccess, NativeFrame, Pick};
+use crate::guarded::Guarded;
 use crate::{Code, Entry, NativeStatus, StepFunction};
 
 /// More states than this are not added at once: somebody looks at limits now and then.
@@ -81,6 +82,7 @@ impl Native {
         &mut self,
         batch: &mut Batch,
         mut symmetry: Option<&mut Symmetry>,
+        guarded: Option<&Guarded>,
     ) -> Option<Successors> {
         let code = &*self.code;
         if !code.layout.fits(batch.begun()) {
@@ -88,7 +90,7 @@ impl Native {
         }
         batch.set_ends(&code.layout.ends);
         let mut steps = Successors::default();
-        for thread in &mut self.threads {
+        for (position, thread) in self.threads.iter_mut().enumerate() {
             let stop = thread.stop(batch.begun());
             let function = match code.entries[stop] {
                 Entry::Compiled(function) => function,
@@ -101,14 +103,22 @@ impl Native {
             let mut choice = Some(Choice::FIRST);
             while let Some(taken) = choice {
                 let words = batch.open();
-                match thread.execute(code, function, taken, words) {
+                let status = thread.execute(code, function, taken, words);
+                if let Some(guarded) = guarded {
+                    let (before, accesses) = (batch.begun(), thread.accesses());
+                    let blocked = status != NativeStatus::Moved;
+                    if !guarded.allows_all(before, position, accesses, blocked) {
+                        return None;
+                    }
+                }
+                match status {
                     NativeStatus::Moved => {
                         if thread.frame.blocks & !self.seen[stop] != 0 {
                             return None;
                         }
                         steps.moved += 1;
-                        let exchanged =
-                            (symmetry.as_mut()).is_some_and(|symmetry| symmetry.represent(words));
+                        let exchanged = (symmetry.as_mut())
+                            .is_some_and(|symmetry| symmetry.represent(batch.opened()));
                         batch.keep(match exchanged {
                             false => thread.changed(self.all_threads),
                             true => Changed::ALL,

@@ -63,7 +63,11 @@ fn search<S: System + Clone + Send>(
 }
 
 fn compare(name: &str, program: &Arc<Program>, code: Option<&Arc<Code>>) -> bool {
-    let machine = Machine::new(Arc::clone(program), Granularity::Access).with_disciplines(false);
+    let machine = Machine::new(Arc::clone(program), Granularity::Access);
+    if machine.enforces_disciplines() {
+        compare_searches(&format!("{name}, disciplined"), &machine, code);
+    }
+    let machine = machine.with_disciplines(false);
     let symmetric = machine.clone().with_symmetry(true);
     let compared = compare_searches(name, &machine, code);
     if symmetric.is_symmetric() {

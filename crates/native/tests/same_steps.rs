@@ -39,10 +39,34 @@ fn compare(name: &str, program: &Arc<Program>, compared: &mut Compared) {
     compare_some(name, program, MOST_STATES, compared);
 }
 
-/// The same, on so many states.
+/// The same, on so many states; with disciplines and without, if some are declared.
 fn compare_some(name: &str, program: &Arc<Program>, most: usize, compared: &mut Compared) {
-    let interpreter = Machine::new(Arc::clone(program), Granularity::Access);
-    let mut interpreter = interpreter.with_disciplines(false);
+    let machine = Machine::new(Arc::clone(program), Granularity::Access);
+    if machine.enforces_disciplines() {
+        compare_machines(
+            name,
+            program,
+            machine.clone(),
+            most,
+            &mut Compared::default(),
+        );
+    }
+    compare_machines(
+        name,
+        program,
+        machine.with_disciplines(false),
+        most,
+        compared,
+    );
+}
+
+fn compare_machines(
+    name: &str,
+    program: &Arc<Program>,
+    mut interpreter: Machine,
+    most: usize,
+    compared: &mut Compared,
+) {
     let code = Code::compile(program).map(Arc::new);
     let mut native = NativeMachine::new(interpreter.clone(), code);
     let mut native_state = PackedState::default();

@@ -201,6 +201,13 @@ impl Batch {
         open
     }
 
+    /// What was [opened](Self::open) last, as it is now.
+    #[inline]
+    pub fn opened(&mut self) -> &mut [u64] {
+        let stop = self.taken + self.begun.len();
+        &mut self.words[self.taken..stop]
+    }
+
     /// Adds what was [opened](Self::open) last, as it is now. `changed` are the parts in which it may differ from the state that
     /// was begun.
     #[inline]

@@ -139,6 +139,19 @@ impl Rules {
         self.layouts.iter().flatten().any(Option::is_some)
     }
 
+    /// For each global slot, that of the lock that guards it, if one does; nothing if there are rules of other kinds.
+    pub(crate) fn guarding_locks(&self) -> Option<Vec<Option<u32>>> {
+        let of_slot = |rule: &Option<Rule>| match rule {
+            None => Some(None),
+            Some(Rule::Lock(slot)) => Some(Some(*slot)),
+            Some(_) => None,
+        };
+        let globals = self.globals.iter().map(of_slot);
+        globals
+            .collect::<Option<_>>()
+            .filter(|_| !self.are_on_heap())
+    }
+
     /// What the thread needs in order to access the location, if there is a rule for it.
     pub(super) fn need(program: &Program, state: &State, location: Location) -> Option<Need> {
         let rules = &program.rules;
