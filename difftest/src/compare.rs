@@ -11,13 +11,15 @@ use raddle_explore::{FaultKind, Order, Property, PropertySet, Reduction};
 use raddle_machine::{Machine, Program, counterexample};
 
 use crate::granularity_of;
-use crate::observe::{Observation, observe};
+use crate::observe::{Observation, Symmetry, observe};
 use crate::recorder::{Failed, Recorder};
 
 /// A reduction that is to be compared.
 pub struct Contender {
     /// What it is called.
     pub name: String,
+    /// Whether it exchanges interchangeable threads. Then it is compared only where there are some.
+    symmetry: bool,
     make: Box<dyn Fn() -> Box<dyn Reduction<Recorder>> + Send + Sync>,
 }
 
@@ -28,20 +30,27 @@ impl Contender {
     ) -> Self {
         Self {
             name: make().name().to_owned(),
+            symmetry: false,
             make: Box::new(move || Box::new(make())),
         }
     }
 
-    /// Every reduction in the list, `full` among them: its orders are compared.
+    /// Every reduction in the list, `full` among them: its orders are compared. Each without symmetry and with it.
     #[must_use]
     pub fn all() -> Vec<Self> {
         let names = reductions::all::<Recorder>();
+        let contender = |name: &'static str, symmetry: bool| Self {
+            name: match symmetry {
+                false => name.to_owned(),
+                true => format!("{name}, symmetric"),
+            },
+            symmetry,
+            make: Box::new(|| reductions::by_name(name).expect("it is in the list")),
+        };
         let names = names.iter().map(|reduction| reduction.name());
-        names
-            .map(|name| Self {
-                name: name.to_owned(),
-                make: Box::new(|| reductions::by_name(name).expect("it is in the list")),
-            })
+        let plain = names.clone().map(|name| contender(name, false));
+        plain
+            .chain(names.map(|name| contender(name, true)))
             .collect()
     }
 }
@@ -132,12 +141,11 @@ pub fn examine<'c>(
     program: &Arc<Program>,
     contenders: impl IntoIterator<Item = &'c Contender>,
 ) -> Examined {
-    let full = observe(
-        program,
-        &mut Full::default(),
-        Order::BreadthFirst,
-        PropertySet::SAFETY,
-    );
+    let observe_full = |symmetry: Symmetry| {
+        let (reduction, order) = (&mut Full::default(), Order::BreadthFirst);
+        observe(program, reduction, order, PropertySet::SAFETY, symmetry)
+    };
+    let full = observe_full(Symmetry::Ignored);
     let mut examined = Examined {
         full_states: full.outcome.statistics.states,
         given_up: full.cut().is_some(),
@@ -153,10 +161,20 @@ pub fn examine<'c>(
         return examined;
     }
     examined.vacuous = is_vacuous(program, &full, PropertySet::default());
+    let is_symmetric = raddle_machine::Symmetry::of(program).is_some();
+    let full_up_to_names = is_symmetric.then(|| observe_full(Symmetry::Recorded));
     for contender in contenders {
+        let full = match (contender.symmetry, &full_up_to_names) {
+            (false, _) => &full,
+            (true, Some(up_to_names)) => up_to_names,
+            (true, None) => {
+                examined.contenders.push(Contended::default());
+                continue;
+            }
+        };
         let mut comparison = Comparison {
             program,
-            full: &full,
+            full,
             contender,
             preserved: PropertySet::NONE,
             contended: Contended::default(),
@@ -188,7 +206,15 @@ fn is_vacuous(program: &Arc<Program>, full: &Observation, properties: PropertySe
     }
     // There are violations, but of other properties. So nobody has looked for cycles.
     let mut reduction = Full::default();
-    observe(program, &mut reduction, Order::BreadthFirst, properties).is_vacuous()
+    let order = Order::BreadthFirst;
+    observe(
+        program,
+        &mut reduction,
+        order,
+        properties,
+        Symmetry::Ignored,
+    )
+    .is_vacuous()
 }
 
 struct Comparison<'c> {
@@ -204,6 +230,10 @@ impl Comparison<'_> {
     fn run(&mut self) {
         let mut reduction = (self.contender.make)();
         self.preserved = reduction.preserves();
+        if self.contender.symmetry {
+            // It is looked for without.
+            self.preserved = self.preserved.without(Property::Termination);
+        }
         let first = self.observe(reduction.as_mut(), Order::BreadthFirst);
         self.contended.states = first.outcome.statistics.states;
         self.compare(&first);
@@ -222,7 +252,11 @@ impl Comparison<'_> {
     }
 
     fn observe(&self, reduction: &mut dyn Reduction<Recorder>, order: Order) -> Observation {
-        observe(self.program, reduction, order, self.preserved)
+        let symmetry = match self.contender.symmetry {
+            false => Symmetry::Ignored,
+            true => Symmetry::Used,
+        };
+        observe(self.program, reduction, order, self.preserved, symmetry)
     }
 
     fn compare(&mut self, reduced: &Observation) {

@@ -33,15 +33,28 @@ pub struct Observation {
     pub unreached_goals: Vec<usize>,
 }
 
+/// What is made of interchangeable threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Symmetry {
+    /// They are threads like others.
+    Ignored,
+    /// Their local states are those of one thread, but all threads are searched.
+    Recorded,
+    /// The search exchanges them.
+    Used,
+}
+
 /// Searches for all violations of the properties.
 pub fn observe(
     program: &Arc<Program>,
     reduction: &mut dyn Reduction<Recorder>,
     order: Order,
     properties: PropertySet,
+    symmetry: Symmetry,
 ) -> Observation {
-    let machine = Machine::new(Arc::clone(program), granularity_of(program));
-    let mut recorder = Recorder::new(machine);
+    let machine = Machine::new(Arc::clone(program), granularity_of(program))
+        .with_symmetry(symmetry != Symmetry::Ignored);
+    let mut recorder = Recorder::new(machine, symmetry == Symmetry::Used);
     recorder.lock_sets = (reduction.name() == "full").then(LockSets::default);
     let outcome = Search::new()
         .order(order)

@@ -20,6 +20,8 @@ pub type Failed = (Vec<u8>, FaultKind, Place);
 #[derive(Clone)]
 pub struct Recorder {
     machine: Machine,
+    /// Whether the search may exchange interchangeable threads. If not, they are only recorded as one.
+    exchanges: bool,
     /// The local states that were reached, of all threads.
     pub local_states: HashSet<Vec<u8>>,
     /// The failures that were met.
@@ -32,9 +34,10 @@ pub struct Recorder {
 impl Recorder {
     /// A recorder around a machine.
     #[must_use]
-    pub fn new(machine: Machine) -> Self {
+    pub fn new(machine: Machine, exchanges: bool) -> Self {
         Self {
             machine,
+            exchanges,
             local_states: HashSet::new(),
             failed: BTreeSet::new(),
             lock_sets: None,
@@ -136,6 +139,31 @@ impl System for Recorder {
 
     fn canonicalise_following(&mut self, state: &mut State, thread: Position) -> Position {
         self.machine.canonicalise_following(state, thread)
+    }
+
+    fn is_symmetric(&self) -> bool {
+        self.exchanges && self.machine.is_symmetric()
+    }
+
+    fn are_interchangeable(&self, one: Position, other: Position) -> bool {
+        self.machine.are_interchangeable(one, other)
+    }
+
+    fn represent(&mut self, state: &mut State) {
+        if self.exchanges {
+            self.machine.represent(state);
+        }
+    }
+
+    fn represent_following(&mut self, state: &mut State, thread: Position) -> Position {
+        match self.exchanges {
+            true => self.machine.represent_following(state, thread),
+            false => thread,
+        }
+    }
+
+    fn exchange(&mut self, state: &mut State, places: &[Position]) {
+        self.machine.exchange(state, places);
     }
 
     fn broken_invariant(&mut self, state: &State, reads: &mut Footprint) -> Option<Fault> {

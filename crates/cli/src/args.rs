@@ -102,6 +102,11 @@ pub(crate) struct Check {
     #[arg(long, value_enum, default_value_t = SearchOrder::Bfs)]
     pub(crate) search: SearchOrder,
 
+    /// Whether threads that do the same are interchangeable, so that it does not matter which of them is where. `auto`: with
+    /// `--reduction auto`.
+    #[arg(long, value_enum, default_value_t = SymmetryArg::Auto, value_name = "WHETHER")]
+    pub(crate) symmetry: SymmetryArg,
+
     /// Where states are kept: `flat` is the fastest, `tree` takes ten bytes a state, `compact` fewer; `auto` begins with `flat`, and
     /// goes over to the others when memory gets short. `fingerprint` and `bits:SIZE` are for searches that fit nowhere else: they may miss
     /// states, and never verify.
@@ -167,6 +172,10 @@ pub(crate) struct Compare {
     /// The order of the search.
     #[arg(long, value_enum, default_value_t = SearchOrder::Bfs)]
     pub(crate) search: SearchOrder,
+
+    /// Whether threads that do the same are interchangeable. `auto`: they are not.
+    #[arg(long, value_enum, default_value_t = SymmetryArg::Auto, value_name = "WHETHER")]
+    pub(crate) symmetry: SymmetryArg,
 
     #[command(flatten)]
     pub(crate) step: Steps,
@@ -481,14 +490,26 @@ impl GranularityArg {
 }
 
 /// What is an option of searches that store states only.
-const STATEFUL: [&str; 6] = [
+const STATEFUL: [&str; 7] = [
     "search",
     "store",
     "max_states",
     "max_memory",
     "count_self_loops",
     "machine",
+    "symmetry",
 ];
+
+/// Whether a search makes use of interchangeable threads.
+#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SymmetryArg {
+    /// Where the counts of states are no matter of interest.
+    Auto,
+    /// Yes, if there are some.
+    On,
+    /// No.
+    Off,
+}
 
 /// What executes the steps of a search.
 #[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]

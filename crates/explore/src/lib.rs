@@ -42,6 +42,7 @@ pub mod reductions;
 pub mod repair;
 mod replay;
 pub mod search;
+pub mod symmetry;
 pub mod system;
 pub mod testing;
 

@@ -318,7 +318,7 @@ pub trait System {
 
     /// Makes every step of every thread from the state that was [begun](Batch::begun) in a batch, and adds the states after them,
     /// if there is nothing else to be known about these steps: each is taken or is blocked or its thread has ended, some step
-    /// is taken, and the states after them are canonical. Otherwise it adds nothing, and somebody makes the steps
+    /// is taken, and the states that are added are canonical [representatives](Self::represent) of those after the steps. Otherwise it adds nothing, and somebody makes the steps
     /// [one by one](Self::step).
     fn successors(&mut self, batch: &mut Batch) -> Option<Successors> {
         let _ = batch;
@@ -365,6 +365,45 @@ pub trait System {
     fn canonicalise_following(&mut self, state: &mut Self::State, thread: Position) -> Position {
         self.canonicalise(state);
         thread
+    }
+
+    /// Whether some threads are [interchangeable](crate::symmetry), and the search is to make use of that.
+    #[inline]
+    fn is_symmetric(&self) -> bool {
+        false
+    }
+
+    /// Whether the threads at two positions of a canonical state are interchangeable. Then both were there in the initial state, at these positions.
+    fn are_interchangeable(&self, one: Position, other: Position) -> bool {
+        let _ = (one, other);
+        false
+    }
+
+    /// Exchanges interchangeable threads of a canonical state, so that states which differ only in which of them is where become equal, as
+    /// far as possible. The state is canonical then, too.
+    #[inline]
+    fn represent(&mut self, state: &mut Self::State) {
+        let _ = state;
+    }
+
+    /// Like [`represent`](Self::represent), and says where a thread is then.
+    fn represent_following(&mut self, state: &mut Self::State, thread: Position) -> Position {
+        self.represent(state);
+        thread
+    }
+
+    /// Exchanges interchangeable threads of a canonical state: the thread at position `i` goes to `places[i]`. Those that are not listed
+    /// stay where they are. The state is canonical then, too.
+    fn exchange(&mut self, state: &mut Self::State, places: &[Position]) {
+        let _ = (state, places);
+    }
+
+    /// The same system, but the search makes no use of interchangeable threads; nothing if it does not anyway.
+    fn without_symmetry(&self) -> Option<Self>
+    where
+        Self: Sized,
+    {
+        None
     }
 
     /// The first invariant of the program that does not hold in the state, if any. Appends

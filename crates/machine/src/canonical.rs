@@ -39,9 +39,36 @@ pub(crate) struct Canonicaliser {
 
 impl Canonicaliser {
     pub(crate) fn canonicalise(&mut self, program: &Program, state: &mut State) {
+        self.canonicalise_in_order(program, state, |_, _| {});
+    }
+
+    /// The same for a state in which threads of `run` are exchanged: `order` changes their order.
+    pub(crate) fn exchange(
+        &mut self,
+        program: &Program,
+        state: &mut State,
+        order: impl FnOnce(&State, &mut [usize]),
+    ) {
+        self.canonicalise_in_order(program, state, order);
+        for (position, block) in state.threads.iter().enumerate() {
+            let words = &mut state.words[block.start as usize..];
+            // Their positions are their numbers.
+            if words[header::PARENT] == word::NULL {
+                words[header::TID] = position as i64;
+            }
+        }
+    }
+
+    fn canonicalise_in_order(
+        &mut self,
+        program: &Program,
+        state: &mut State,
+        order: impl FnOnce(&State, &mut [usize]),
+    ) {
         self.kept.clear();
         self.kept.resize(state.threads.len(), true);
         self.order_threads(state);
+        order(state, &mut self.order);
         loop {
             self.walk_objects(program, state);
             if !self.drop_ended_threads(program, state) {

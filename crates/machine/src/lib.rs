@@ -22,12 +22,14 @@ pub mod op;
 mod pack;
 mod program;
 mod state;
+mod symmetry;
 mod word;
 
 pub use compile::compile;
 pub use machine::Machine;
 pub use program::{Granularity, Program};
 pub use state::State;
+pub use symmetry::Symmetry;
 
 use raddle_lang::{Diagnostic, Source};
 

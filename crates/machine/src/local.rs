@@ -24,14 +24,14 @@ const HEAP: u8 = 1;
 const THREAD: u8 = 2;
 
 impl Machine {
-    /// Appends what identifies a thread in every schedule: its position in `run`, or the
+    /// Appends what identifies a thread in every schedule: its position in `run` (of interchangeable threads, that of the first), or the
     /// function with which it was spawned, if that is still known.
     pub fn thread_identity(&self, state: &State, thread: Position, bytes: &mut Vec<u8>) {
         let position = thread.index();
         if position < self.program().hir.starts.len() {
             // The threads of `run` come first and never disappear.
             bytes.push(FIXED);
-            bytes.extend(thread.0.to_le_bytes());
+            bytes.extend((self.first_of_its_kind(position) as u32).to_le_bytes());
         } else if matches!(state.phase(position), Phase::Ended | Phase::Failed) {
             bytes.push(SPAWNED_AND_GONE);
         } else {
@@ -41,6 +41,12 @@ impl Machine {
             bytes.push(SPAWNED);
             bytes.extend(function.expect("threads run functions").entry.to_le_bytes());
         }
+    }
+
+    fn first_of_its_kind(&self, position: usize) -> usize {
+        let mut groups = (self.symmetry().into_iter()).flat_map(|symmetry| symmetry.groups());
+        let group = groups.find(|group| group.contains(&position));
+        group.map_or(position, |group| group[0])
     }
 
     /// Appends the local state of a thread, after its [identity](Self::thread_identity):
@@ -60,7 +66,11 @@ impl Machine {
         // Otherwise nobody asks for them, and spawned threads have none.
         if self.program().features.numbers_threads {
             bytes.extend(words[header::CHILDREN].to_le_bytes());
-            bytes.extend(words[header::TID].to_le_bytes());
+            // Interchangeable threads do not ask for theirs.
+            let symmetry = self.symmetry();
+            if !symmetry.is_some_and(|symmetry| symmetry.has(position)) {
+                bytes.extend(words[header::TID].to_le_bytes());
+            }
         }
         // Holds are sorted by names, which mean nothing here.
         let holds = state.read_holds(position).iter();

@@ -18,6 +18,7 @@ use crate::op::Op;
 use crate::pack;
 use crate::program::{Granularity, Program};
 use crate::state::{Phase, State, header};
+use crate::symmetry::Symmetry;
 use crate::word::{self, Name, Reference};
 
 /// With more heap objects than this, garbage among them, a state is to be made canonical: far fewer
@@ -48,6 +49,8 @@ pub struct Machine {
     pub(crate) granularity: Granularity,
     scratch: Scratch,
     canonicaliser: Canonicaliser,
+    /// The threads that may be exchanged, if the search is to make use of that.
+    symmetry: Option<Symmetry>,
     /// For evaluating invariants.
     probe: Step<State>,
     pub(crate) enforcer: Enforcer,
@@ -67,6 +70,7 @@ impl Machine {
             program,
             granularity,
             canonicaliser: Canonicaliser::default(),
+            symmetry: None,
             probe: Step::default(),
             broken_from_the_start: None,
             stopped_at: Place(0),
@@ -83,6 +87,42 @@ impl Machine {
     pub fn with_disciplines(mut self, enforced: bool) -> Self {
         self.enforcer.enabled = enforced && self.program.rules.are_there();
         self
+    }
+
+    /// Whether searches make use of [interchangeable](raddle_explore::symmetry) threads, if the program has some. They do not unless told
+    /// so.
+    #[must_use]
+    pub fn with_symmetry(mut self, used: bool) -> Self {
+        self.symmetry = used.then(|| Symmetry::of(&self.program)).flatten();
+        self
+    }
+
+    /// The threads that may be exchanged, if searches make use of that.
+    #[must_use]
+    pub fn symmetry(&self) -> Option<&Symmetry> {
+        self.symmetry.as_ref()
+    }
+
+    /// Exchanges threads, and says what became of them: new positions by old ones.
+    fn represent_with_positions(&mut self, state: &mut State) -> Option<impl Fn(usize) -> usize> {
+        let symmetry = self.symmetry.as_mut()?;
+        let mut packed = Packed::default();
+        pack::encode(&self.program, state, &mut packed);
+        let is_fixed = (self.program.packing.fixed.as_ref())
+            .is_some_and(|fixed| fixed.parts(packed.words()).is_some());
+        if is_fixed {
+            symmetry.represent(packed.words_mut());
+            pack::decode(&self.program, packed.words(), state);
+        } else {
+            (self.canonicaliser).exchange(&self.program, state, |state, threads| {
+                symmetry.sort(&self.program, state, threads);
+            });
+        }
+        let (symmetry, renaming) = (&*symmetry, &self.canonicaliser.renaming);
+        Some(move |thread: usize| match is_fixed {
+            true => symmetry.moved_to(thread),
+            false => renaming.threads[thread].expect("canonical states have no others"),
+        })
     }
 
     /// The parts that differ after a step that was made.
@@ -473,6 +513,38 @@ impl System for Machine {
         Position(position as u32)
     }
 
+    fn is_symmetric(&self) -> bool {
+        self.symmetry.is_some()
+    }
+
+    fn are_interchangeable(&self, one: Position, other: Position) -> bool {
+        let symmetry = self.symmetry.as_ref();
+        symmetry.is_some_and(|symmetry| symmetry.joins(one.index(), other.index()))
+    }
+
+    fn represent(&mut self, state: &mut State) {
+        self.represent_with_positions(state);
+    }
+
+    fn represent_following(&mut self, state: &mut State, thread: Position) -> Position {
+        match self.represent_with_positions(state) {
+            Some(moved_to) => Position(moved_to(thread.index()) as u32),
+            None => thread,
+        }
+    }
+
+    fn exchange(&mut self, state: &mut State, places: &[Position]) {
+        (self.canonicaliser).exchange(&self.program, state, |_, threads| {
+            for (thread, place) in places.iter().enumerate() {
+                threads[place.index()] = thread;
+            }
+        });
+    }
+
+    fn without_symmetry(&self) -> Option<Self> {
+        (self.symmetry.is_some()).then(|| self.clone().with_symmetry(false))
+    }
+
     fn starts_threads(&self) -> bool {
         self.program.features.spawn
     }
@@ -538,6 +610,11 @@ impl System for Machine {
 
     fn guards(&self, state: &State, thread: Position, access: &Access, guards: &mut Vec<Guard>) {
         exclusive::guards(&self.program, state, thread.index(), access, guards);
+        let symmetry = self.symmetry.as_ref();
+        if symmetry.is_some_and(|symmetry| symmetry.has(thread.index())) {
+            let own = exclusive::pseudo_lock(thread.index() as u64);
+            guards.retain(|guard| *guard != own);
+        }
     }
 
     fn holds(&self, state: &State, thread: Position, lock: Location) -> bool {

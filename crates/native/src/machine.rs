@@ -7,7 +7,7 @@ use raddle_explore::{
     Position, Renamed, Status, Step, Successors, System, Variable,
 };
 use raddle_machine::native::{Field, Layout, Stop, code_of, lock_slots, pseudo_lock, thread_word};
-use raddle_machine::{Machine, State};
+use raddle_machine::{Machine, State, Symmetry};
 
 use crate::frame::{NativeAccess, NativeFrame, Pick};
 use crate::{Code, Entry, NativeStatus, PackedState, StepFunction};
@@ -42,6 +42,8 @@ pub struct NativeMachine {
     locks: Arc<[(u32, Field)]>,
     /// The codes of the names of threads, in one byte and in two.
     names: Arc<[[Option<u16>; 2]]>,
+    /// The threads that may be exchanged, if the search is to make use of that.
+    symmetry: Option<Symmetry>,
     /// Whether the program declares disciplines.
     has_disciplines: bool,
     /// What the interpreter is given.
@@ -132,7 +134,11 @@ impl Native {
 impl Native {
     /// Adds the states after all steps from the state that was begun. If it cannot, it may have added some.
     #[inline]
-    fn add_successors(&mut self, batch: &mut Batch) -> Option<Successors> {
+    fn add_successors(
+        &mut self,
+        batch: &mut Batch,
+        mut symmetry: Option<&mut Symmetry>,
+    ) -> Option<Successors> {
         let code = &*self.code;
         if !code.layout.fits(batch.begun()) {
             return None;
@@ -151,13 +157,19 @@ impl Native {
             };
             let mut choice = Some(Choice::FIRST);
             while let Some(taken) = choice {
-                match thread.execute(code, function, taken, batch.open()) {
+                let words = batch.open();
+                match thread.execute(code, function, taken, words) {
                     NativeStatus::Moved => {
                         if thread.frame.blocks & !self.seen[stop] != 0 {
                             return None;
                         }
                         steps.moved += 1;
-                        batch.keep(thread.changed(self.all_threads));
+                        let exchanged =
+                            (symmetry.as_mut()).is_some_and(|symmetry| symmetry.represent(words));
+                        batch.keep(match exchanged {
+                            false => thread.changed(self.all_threads),
+                            true => Changed::ALL,
+                        });
                         if function.writes_plainly && !self.writes_plainly {
                             let mut accesses = thread.accesses().iter();
                             self.writes_plainly = accesses.any(|access| access.writes_plainly());
@@ -256,6 +268,7 @@ impl NativeMachine {
         Self {
             locks: locks.collect(),
             names: names.collect(),
+            symmetry: interpreter.symmetry().cloned(),
             has_disciplines: !program.checked().exclusives.is_empty(),
             layout,
             native: code.map(Native::new),
@@ -477,7 +490,7 @@ impl System for NativeMachine {
     fn successors(&mut self, batch: &mut Batch) -> Option<Successors> {
         let native = self.native.as_mut()?;
         let before = batch.len();
-        let steps = native.add_successors(batch);
+        let steps = native.add_successors(batch, self.symmetry.as_mut());
         if steps.is_none() {
             batch.truncate(before);
         }
@@ -501,6 +514,48 @@ impl System for NativeMachine {
         }
         let unpacked = state.unpacked_mut(&self.interpreter);
         self.interpreter.canonicalise_following(unpacked, thread)
+    }
+
+    #[inline]
+    fn is_symmetric(&self) -> bool {
+        self.symmetry.is_some()
+    }
+
+    fn are_interchangeable(&self, one: Position, other: Position) -> bool {
+        self.interpreter.are_interchangeable(one, other)
+    }
+
+    fn represent(&mut self, state: &mut PackedState) {
+        self.represent_following(state, Position(0));
+    }
+
+    fn represent_following(&mut self, state: &mut PackedState, thread: Position) -> Position {
+        let is_fixed = self.layout_of(state).is_some();
+        match &mut self.symmetry {
+            None => thread,
+            Some(symmetry) if is_fixed => {
+                symmetry.represent(state.words_mut());
+                Position(symmetry.moved_to(thread.index()) as u32)
+            }
+            Some(_) => {
+                let unpacked = state.unpacked_mut(&self.interpreter);
+                self.interpreter.represent_following(unpacked, thread)
+            }
+        }
+    }
+
+    fn exchange(&mut self, state: &mut PackedState, places: &[Position]) {
+        let unpacked = state.unpacked_mut(&self.interpreter);
+        self.interpreter.exchange(unpacked, places);
+    }
+
+    fn without_symmetry(&self) -> Option<Self> {
+        let interpreter = self.interpreter.without_symmetry()?;
+        Some(Self {
+            interpreter,
+            symmetry: None,
+            ..self.clone()
+        })
     }
 
     fn encode(&self, state: &PackedState, packed: &mut Packed) {
@@ -613,7 +668,10 @@ impl System for NativeMachine {
             if !access.writes {
                 guards.extend((self.read_holds(state, thread)).map(|slot| Guard(slot.into())));
             }
-            guards.push(pseudo_lock(thread.index()));
+            let symmetry = self.symmetry.as_ref();
+            if !symmetry.is_some_and(|symmetry| symmetry.has(thread.index())) {
+                guards.push(pseudo_lock(thread.index()));
+            }
             return;
         }
         let unpacked = state.unpacked(&self.interpreter);

@@ -42,6 +42,13 @@ impl PackedState {
         self.is_unpacked.set(false);
     }
 
+    /// The words of a state that is packed, to change them.
+    #[inline]
+    pub(crate) fn words_mut(&mut self) -> &mut [u64] {
+        self.is_unpacked.set(false);
+        &mut self.words
+    }
+
     /// The state as the interpreter has it.
     pub(crate) fn unpacked(&self, machine: &Machine) -> Ref<'_, State> {
         if !self.is_unpacked.get() {

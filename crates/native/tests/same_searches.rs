@@ -64,6 +64,15 @@ fn search<S: System + Clone + Send>(
 
 fn compare(name: &str, program: &Arc<Program>, code: Option<&Arc<Code>>) -> bool {
     let machine = Machine::new(Arc::clone(program), Granularity::Access).with_disciplines(false);
+    let symmetric = machine.clone().with_symmetry(true);
+    let compared = compare_searches(name, &machine, code);
+    if symmetric.is_symmetric() {
+        compare_searches(&format!("{name}, symmetric"), &symmetric, code);
+    }
+    compared
+}
+
+fn compare_searches(name: &str, machine: &Machine, code: Option<&Arc<Code>>) -> bool {
     let mut compared = false;
     for reduction in ["full", "cartesian", "transactions", "optimistic"] {
         let expected = search(&mut machine.clone(), reduction, StoreKind::Flat, 1);
@@ -100,6 +109,15 @@ fn on_programs_that_call() {
     compare_campaign(&Campaign {
         profiles,
         ..Campaign::as_asked(8, 40)
+    });
+}
+
+#[test]
+fn on_programs_with_interchangeable_threads() {
+    let profiles = ["twins", "locked-twins"].map(|name| by_name(name).expect("a profile"));
+    compare_campaign(&Campaign {
+        profiles: profiles.to_vec(),
+        ..Campaign::as_asked(9, 40)
     });
 }
 

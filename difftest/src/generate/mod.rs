@@ -145,11 +145,15 @@ impl Generator {
 
     /// The threads of `run`.
     fn starts(&mut self) -> Vec<Start> {
-        let threads = self.random.weighted(&[(2, 5), (3, 4), (4, 1)]);
+        let threads = match self.profile.twins {
+            false => self.random.weighted(&[(2, 5), (3, 4), (4, 1)]),
+            true => self.random.weighted(&[(2, 4), (3, 5), (4, 2)]),
+        };
         let mut starts: Vec<Start> = Vec::new();
         let mut started = 0;
         while started < threads {
             let count = match threads - started {
+                left if left > 1 && self.profile.twins => 2 + self.random.below(left - 1),
                 left if left > 1 && self.random.percent(15) => 2,
                 _ => 1,
             };
@@ -162,7 +166,7 @@ impl Generator {
             let body = self.thread(threads, context);
             self.function("void", function, parameter, body);
             let argument = parameter.then(|| match self.random.below(3) {
-                0 => Expr::Word("tid"),
+                0 if !self.profile.twins => Expr::Word("tid"),
                 _ => int(self.random.below(3) as i64),
             });
             starts.push(Start {
@@ -253,7 +257,7 @@ impl Generator {
             0 | 1 => self.number(),
             2 if context.parameter => name("k"),
             3 if context.counter.is_some() => name(context.counter.unwrap_or("r")),
-            4 => Expr::Word("tid"),
+            4 if !self.profile.twins => Expr::Word("tid"),
             5 => name("s"),
             _ => name("r"),
         }

@@ -112,6 +112,8 @@ pub struct Profile {
     pub(super) objects: u32,
     /// How many in a hundred have an invariant.
     pub(super) invariants: u32,
+    /// Whether threads do the same as others, and do not ask who they are.
+    pub(super) twins: bool,
 }
 
 impl Profile {
@@ -140,11 +142,42 @@ const fn profile(
         spawning: 10,
         objects: 0,
         invariants: 10,
+        twins: false,
     }
 }
 
 /// Every profile.
 pub const PROFILES: &[Profile] = &[
+    Profile {
+        spawning: 0,
+        twins: true,
+        long: true,
+        ..profile("twins", EVERYTHING, &[P::AssertLocal])
+    },
+    Profile {
+        spawning: 0,
+        twins: true,
+        long: true,
+        ..profile(
+            "locked-twins",
+            &[
+                (P::LockedData, 5),
+                (P::BareData, 1),
+                (P::NestedLocks, 2),
+                (P::CondWait, 2),
+                (P::CondNotify, 3),
+                (P::MonitorWait, 2),
+                (P::MonitorNotify, 3),
+                (P::Semaphore, 1),
+                (P::ReadLock, 1),
+                (P::TryLock, 1),
+                (P::Write, 3),
+                (P::Read, 3),
+                (P::AssertLocal, 2),
+            ],
+            &[P::AssertLocal, P::CondNotify],
+        )
+    },
     Profile {
         spawning: 25,
         invariants: 20,

@@ -10,6 +10,10 @@ pub(super) const NOBODY: i64 = 5;
 
 impl Generator {
     pub(super) fn thread_pattern(&mut self, pattern: Pattern, context: Context) -> Option<Block> {
+        let is_about_threads = !matches!(pattern, Pattern::Give | Pattern::Take);
+        if self.profile.twins && is_about_threads {
+            return None;
+        }
         Some(match pattern {
             Pattern::Spawn | Pattern::SpawnJoin => self.spawn_pattern(pattern, context)?,
             Pattern::Give => {

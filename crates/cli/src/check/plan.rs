@@ -52,7 +52,7 @@ pub(super) fn line(searched: &Searched, args: &Check, program: &Arc<Program>) ->
 /// What a person should know about the choice, one or more lines; nothing if the user chose
 /// and nothing was lost.
 pub(super) fn remarks(searched: &Searched, args: &Check, program: &Arc<Program>) -> Vec<String> {
-    match (&searched.strategy, &searched.deadlocks) {
+    let mut lines = match (&searched.strategy, &searched.deadlocks) {
         (Strategy::Fixed { .. }, None) => Vec::new(),
         (Strategy::Fixed { .. }, Some(DeadlockAnswer::Possible(_))) => {
             let first = searched.runs[0].asked.reduction;
@@ -71,7 +71,15 @@ pub(super) fn remarks(searched: &Searched, args: &Check, program: &Arc<Program>)
             lines
         }
         _ => vec![line(searched, args, program)],
-    }
+    };
+    lines.extend(searched.symmetry.iter().map(|group| interchangeable(group)));
+    lines
+}
+
+/// `worker[0], worker[1] and worker[2] are interchangeable`
+fn interchangeable(group: &[String]) -> String {
+    let (last, others) = group.split_last().expect("a group has members");
+    format!("{} and {last} are interchangeable", others.join(", "))
 }
 
 /// Why there may be a deadlock that was asked for and not looked for.

@@ -22,6 +22,7 @@ pub(super) fn report(args: &Check, program: &Arc<Program>, searched: &Searched) 
         seconds: decisive.statistics.elapsed.as_secs_f64(),
         statistics: statistics(args, decisive),
         runs: searched.runs.iter().map(|one| run(args, one)).collect(),
+        symmetry: searched.symmetry.clone(),
         possible_deadlocks: plan::open_reasons(searched, args, program)
             .map(|reasons| reasons.to_json())
             .unwrap_or_default(),

@@ -15,7 +15,7 @@ use raddle_explore::{
     replay, run_in_turn,
 };
 use raddle_machine::narrate::Narrator;
-use raddle_machine::{Machine, Program};
+use raddle_machine::{Machine, Program, Symmetry};
 use raddle_outcome::{Explored, Kind, Verdict};
 use raddle_report::answer::Answer;
 use raddle_report::json::ViolationKind;
@@ -23,7 +23,7 @@ use raddle_report::story::{Spot, Story};
 
 use super::findings::Findings;
 use super::strategy::Strategy;
-use crate::args::{Check, MachineArg, goals_wanted, properties};
+use crate::args::{Check, MachineArg, SymmetryArg, goals_wanted, properties};
 use crate::native::{Compiled, Executor};
 use crate::progress::ProgressLine;
 use crate::terminal::Terminal;
@@ -35,6 +35,8 @@ pub(super) struct Searched {
     pub(super) runs: Vec<Outcome>,
     /// What executed the steps of each.
     pub(super) machines: Vec<String>,
+    /// The names of the threads that were interchangeable, in groups, if that was made use of.
+    pub(super) symmetry: Vec<Vec<String>>,
     /// The position of the one that has decided.
     pub(super) decisive: usize,
     pub(super) strategy: Strategy,
@@ -159,7 +161,12 @@ pub(super) fn explore(
         }
         unreached = machine.unreached();
     }
+    let used_symmetry = runs.iter().any(|run| run.noticed.used_symmetry);
+    let groups = machine.symmetry().filter(|_| used_symmetry);
     let searched = Searched {
+        symmetry: groups
+            .map(|groups| names(program, groups))
+            .unwrap_or_default(),
         decisive: decisive(&runs, &stories),
         runs,
         machines,
@@ -181,6 +188,15 @@ pub(super) fn explore(
         findings.never_ends = Some(loops(runner.machine()));
     }
     (findings, searched)
+}
+
+/// The names of interchangeable threads.
+fn names(program: &Program, symmetry: &Symmetry) -> Vec<Vec<String>> {
+    let name = |thread: &usize| program.checked().starts[*thread].name.clone();
+    let groups = symmetry.groups().iter();
+    groups
+        .map(|group| group.iter().map(name).collect())
+        .collect()
 }
 
 /// Where the threads go on for ever if they take turns: for each, the first statement in the text of
@@ -292,6 +308,16 @@ impl<'a> Runner<'a> {
             .with_disciplines(asked.contains(Property::Discipline))
     }
 
+    /// Whether searches make use of interchangeable threads. Where the reduction was chosen by hand, its states are counted by hand,
+    /// too, and in other tools.
+    fn uses_symmetry(&self) -> bool {
+        match self.args.symmetry {
+            SymmetryArg::On => true,
+            SymmetryArg::Off => false,
+            SymmetryArg::Auto => self.args.reduction == "auto",
+        }
+    }
+
     /// The compiled steps of the program, if they are wanted. They are compiled once.
     fn compiled(&self) -> Compiled {
         if self.args.machine == MachineArg::Interpreter {
@@ -372,7 +398,8 @@ impl<'a> Runner<'a> {
         max_states: Option<u64>,
     ) -> Run {
         let args = self.args;
-        let mut executor = native::executor(self.machine(), self.compiled());
+        let machine = self.machine().with_symmetry(self.uses_symmetry());
+        let mut executor = native::executor(machine, self.compiled());
         if args.stats {
             reduction.count_visited();
         }

@@ -12,7 +12,7 @@ use raddle_report::answer::Answer;
 use raddle_report::story::Spot;
 
 use super::agreement::{Answers, Finding, Question};
-use crate::args::{Compare, goals_wanted, properties};
+use crate::args::{Compare, SymmetryArg, goals_wanted, properties};
 use crate::native::{self, Compiled};
 use crate::progress::ProgressLine;
 use crate::terminal::Terminal;
@@ -74,7 +74,8 @@ pub(super) fn run(
 
     let granularity = args.step.granularity.granularity();
     let machine = Machine::new(Arc::clone(program), granularity)
-        .with_disciplines(asked.contains(Property::Discipline));
+        .with_disciplines(asked.contains(Property::Discipline))
+        .with_symmetry(args.symmetry == SymmetryArg::On);
     let mut executor = native::executor(machine, Compiled::new(program));
     let mut line = ProgressLine::about(name, terminal);
     let mut search = Search::new()

@@ -6,7 +6,7 @@ use crate::schema;
 use crate::support::{Folder, raddle, raddle_reading};
 
 /// The fields of every report, in their order.
-const FIELDS: [&str; 22] = [
+const FIELDS: [&str; 23] = [
     "version",
     "verdict",
     "reason",
@@ -23,6 +23,7 @@ const FIELDS: [&str; 22] = [
     "peak_memory_bytes",
     "statistics",
     "runs",
+    "symmetry",
     "possible_deadlocks",
     "assumptions",
     "exploration",

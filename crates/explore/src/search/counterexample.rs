@@ -4,13 +4,14 @@ use std::ops::ControlFlow;
 
 use raddle_store::StateId;
 
-use super::findings::Finding;
+use super::findings::{Candidate, Finding};
 use super::outcome::{Cause, Violation};
 use super::space::Space;
 use super::straighten::{Straightened, Straightener};
 use super::termination::Lasso;
 use super::worklist::{Hop, Trails};
 use crate::replay::{legs, replay};
+use crate::symmetry::{Lifted, lift};
 use crate::system::{Action, Place, Position, System};
 
 /// Makes a violation of a finding: the candidate with the fewest switches where that
@@ -23,22 +24,62 @@ pub(super) fn violation<S: System>(
     straightener: &mut Straightener<'_>,
 ) -> Violation {
     let straightened = straightener.straighten(space, trails, root, &finding);
-    let (candidate, schedule) = match straightened {
-        Some(Straightened {
-            candidate,
-            schedule,
-        }) => (finding.candidates.swap_remove(candidate), schedule),
+    let (candidate, paths) = match straightened {
+        Some(Straightened { candidate, paths }) => {
+            (finding.candidates.swap_remove(candidate), paths)
+        }
         None => {
             let candidate = finding.candidates.swap_remove(0);
-            let mut schedule = schedule_along(space, &trails.trail(candidate.node));
-            schedule.extend_from_slice(&candidate.path);
-            (candidate, schedule)
+            let mut paths = paths_along(space, &trails.trail(candidate.node));
+            paths.push(candidate.path);
+            let path = Vec::new();
+            (Candidate { path, ..candidate }, paths)
+        }
+    };
+    let mut cause = candidate.cause;
+    let schedule = match space.system.is_symmetric() {
+        false => paths.concat(),
+        true => {
+            let lifted = lift(space.system, &paths);
+            rename(&mut cause, &lifted);
+            lifted.schedule
         }
     };
     Violation {
         switches: switches(space.system, &schedule),
-        cause: candidate.cause,
+        cause,
         schedule,
+    }
+}
+
+/// Names the threads of a cause as at the end of a lifted schedule.
+fn rename(cause: &mut Cause, lifted: &Lifted) {
+    let real = |thread: &mut Position| *thread = lifted.place_of(*thread);
+    match cause {
+        // It is named as in the state before the last move.
+        Cause::Fault { thread, .. } => {
+            let last = lifted
+                .schedule
+                .last()
+                .expect("the last move is the one that fails");
+            *thread = last.thread;
+        }
+        Cause::Start { thread, .. } => real(thread),
+        Cause::Invariant { .. } => {}
+        Cause::Deadlock { blocked } => {
+            blocked
+                .iter_mut()
+                .for_each(|blocked| real(&mut blocked.thread));
+            blocked.sort_by_key(|blocked| blocked.thread);
+        }
+        Cause::Race(race) => {
+            real(&mut race.first.thread);
+            real(&mut race.second.thread);
+            if race.second.thread < race.first.thread {
+                std::mem::swap(&mut race.first, &mut race.second);
+            }
+        }
+        Cause::Endless { .. } => unreachable!("it is looked for without symmetry"),
     }
 }
 
@@ -67,9 +108,9 @@ pub(super) fn endless<S: System>(system: &mut S, lasso: Lasso) -> Violation {
     }
 }
 
-/// The moves along a trail.
-fn schedule_along<S: System>(space: &mut Space<'_, S>, trail: &[Hop]) -> Vec<Action> {
-    let mut schedule = Vec::new();
+/// The ways from each state of a trail to the next.
+fn paths_along<S: System>(space: &mut Space<'_, S>, trail: &[Hop]) -> Vec<Vec<Action>> {
+    let mut paths = Vec::new();
     space.begin_at_root();
     for hops in trail.windows(2) {
         let (from, to) = (hops[0], hops[1]);
@@ -86,7 +127,7 @@ fn schedule_along<S: System>(space: &mut Space<'_, S>, trail: &[Hop]) -> Vec<Act
                 }
             }
             found = true;
-            schedule.extend(path);
+            paths.push(path);
             ControlFlow::Break(())
         });
         assert!(
@@ -95,7 +136,7 @@ fn schedule_along<S: System>(space: &mut Space<'_, S>, trail: &[Hop]) -> Vec<Act
         );
         space.begin_level();
     }
-    schedule
+    paths
 }
 
 /// How often a schedule changes from one thread to another.

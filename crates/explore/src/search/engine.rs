@@ -157,6 +157,7 @@ impl<'r, 's, W: Worklist> Engine<'r, 's, W> {
         self.checks_all_states = self.checks(Property::Invariant) && system.has_invariants();
         self.checks_new_threads = system.starts_threads();
         let mut current = S::State::default();
+        let mut representative = S::State::default();
         let mut first_found = None;
         while !self.stopped {
             let Some(visit) = self.worklist.next() else {
@@ -187,7 +188,7 @@ impl<'r, 's, W: Worklist> Engine<'r, 's, W> {
             let worker = self.worker.as_mut().expect("it is not being flushed");
             worker.begin(visit.state, &mut self.batch);
             if !self.expand_plainly(system, reduction) {
-                self.expand(system, reduction, &mut current);
+                self.expand(system, reduction, &mut current, &mut representative);
             }
             self.note_extremes();
             if first_found.is_none() && !self.findings.list.is_empty() {
@@ -202,12 +203,13 @@ impl<'r, 's, W: Worklist> Engine<'r, 's, W> {
         }
     }
 
-    /// Has the node expanded whose state was begun. `current` is room for that state.
+    /// Has the node expanded whose state was begun. There is room for that state, and for representatives of its successors.
     fn expand<S: System>(
         &mut self,
         system: &mut S,
         reduction: &mut dyn Reduction<S>,
         current: &mut S::State,
+        representative: &mut S::State,
     ) {
         let visit = self.visit;
         if self.batch.is_empty() {
@@ -225,6 +227,7 @@ impl<'r, 's, W: Worklist> Engine<'r, 's, W> {
         let mut expansion = Expansion::<S, _> {
             engine: self,
             from: current,
+            representative,
         };
         let effort = reduction.expand(system, current, &mut expansion);
         self.held_bytes = reduction.held_bytes();
@@ -336,7 +339,8 @@ impl<'r, 's, W: Worklist> Engine<'r, 's, W> {
     }
 
     pub(super) fn enter_initial<S: System>(&mut self, system: &mut S) {
-        let initial = system.initial();
+        let mut initial = system.initial();
+        system.represent(&mut initial);
         system.encode(&initial, &mut self.packed);
         self.batch.push(self.packed.parts(), Changed::ALL);
         let mut entered = None;
@@ -514,6 +518,7 @@ const EXPANSIONS_TO_LEARN_MORE: u64 = 64;
 struct Expansion<'e, 'r, 's, S: System, W> {
     engine: &'e mut Engine<'r, 's, W>,
     from: &'e S::State,
+    representative: &'e mut S::State,
 }
 
 impl<S: System, W: Worklist> Expansion<'_, '_, '_, S, W> {
@@ -526,6 +531,14 @@ impl<S: System, W: Worklist> Expansion<'_, '_, '_, S, W> {
         {
             return;
         }
+        let (state, changed) = match system.is_symmetric() {
+            false => (state, changed),
+            true => {
+                self.representative.clone_from(state);
+                system.represent(self.representative);
+                (&*self.representative, Changed::ALL)
+            }
+        };
         let before = engine.current.parts();
         let (words, changed) = system.encode_successor(before, changed, state, &mut engine.packed);
         if engine.visit.is_at_depth(engine.settings.max_depth) {
@@ -638,7 +651,11 @@ impl<S: System, W: Worklist> Visitor<S> for Expansion<'_, '_, '_, S, W> {
             end.count_in(&mut self.engine.statistics.ends);
         }
         if end == End::Deadlock && self.engine.checks(Property::Deadlock) {
-            let named = |b: &BlockedThread| (system.thread_name(state, b.thread), b.place);
+            let named = |b: &BlockedThread| {
+                let mut state = state.clone();
+                let thread = system.represent_following(&mut state, b.thread);
+                (system.thread_name(&state, thread), b.place)
+            };
             let mut names: Vec<_> = blocked.iter().map(named).collect();
             names.sort_unstable();
             self.record(system, Key::Deadlock(names), path, |_| Cause::Deadlock {

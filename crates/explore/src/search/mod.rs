@@ -271,6 +271,18 @@ impl<'a> Search<'a> {
         stages: &[Stage],
     ) -> Outcome {
         assert!(store.is_empty(), "a search must start with an empty store");
+        let names_matter = self.settings.order == Order::FewestSwitches
+            || self.settings.properties.contains(Property::Termination);
+        if names_matter && let Some(mut plain) = system.without_symmetry() {
+            let outcome = self.run_through(&mut plain, reduction, store, stages);
+            system.absorb(&plain);
+            return outcome;
+        }
+        let is_symmetric = system.is_symmetric();
+        assert!(
+            !(names_matter && is_symmetric),
+            "a symmetric system has a twin without symmetry"
+        );
         match self.settings.order {
             Order::BreadthFirst => self.run_by_levels(system, reduction, store, stages),
             Order::DepthFirst => {
@@ -544,6 +556,7 @@ fn conclude<'r, S: System>(
             deadlocks,
             may_race,
             switches_cut: None,
+            used_symmetry: space.system.is_symmetric(),
             store: store.name(),
             memory: (store.memory().into_iter())
                 .map(|(what, bytes)| (what, bytes as u64))

@@ -40,6 +40,8 @@ pub struct Noticed {
     /// If counterexamples with the fewest context switches were asked for: the limit that ended the
     /// search for one with fewer than those that were found.
     pub switches_cut: Option<Assumption<Place>>,
+    /// Whether states that differ only in which of several [interchangeable](crate::symmetry) threads is where were one state.
+    pub used_symmetry: bool,
     /// The name of the store that was used last.
     pub store: &'static str,
     /// The memory of that store in bytes, by what it is taken for.

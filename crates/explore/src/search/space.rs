@@ -26,6 +26,7 @@ pub(super) struct Space<'r, S: System> {
     /// What the search has asked for; expansions may depend on it.
     properties: PropertySet,
     state: S::State,
+    representative: S::State,
     packed: Packed,
     words: Vec<u64>,
     /// The words of states, if the store has forgotten them.
@@ -44,7 +45,7 @@ pub(super) struct FoundEdge<'e, S: System> {
     pub(super) from: &'e S::State,
     /// The moves without canonical forms between them.
     taken: &'e [Action],
-    /// The state at the other end, if it is stored.
+    /// The representative of the state at the other end, if it is stored.
     pub(super) to: Option<StateId>,
 }
 
@@ -70,6 +71,7 @@ impl<'r, S: System> Space<'r, S> {
             worker: store.worker(),
             properties,
             state: S::State::default(),
+            representative: S::State::default(),
             packed: Packed::default(),
             words: Vec::new(),
             kept: (!is_exact).then(Kept::default),
@@ -82,7 +84,8 @@ impl<'r, S: System> Space<'r, S> {
     pub(super) fn begin_at_root(&mut self) {
         if let Some(kept) = &mut self.kept {
             *kept = Kept::default();
-            let initial = self.system.initial();
+            let mut initial = self.system.initial();
+            self.system.represent(&mut initial);
             self.system.encode(&initial, &mut self.packed);
             if let Some(root) = self.worker.find(self.packed.parts()) {
                 kept.now.insert(root, self.packed.words().into());
@@ -126,6 +129,7 @@ impl<'r, S: System> Space<'r, S> {
             worker: self.worker.as_mut(),
             properties: self.properties,
             from: &self.state,
+            representative: &mut self.representative,
             packed: &mut self.packed,
             enough: false,
             see,
@@ -139,6 +143,7 @@ struct Edges<'e, S: System, F> {
     worker: &'e mut dyn Worker,
     properties: PropertySet,
     from: &'e S::State,
+    representative: &'e mut S::State,
     packed: &'e mut Packed,
     enough: bool,
     see: F,
@@ -160,7 +165,9 @@ where
         if self.enough {
             return;
         }
-        system.encode(state, self.packed);
+        self.representative.clone_from(state);
+        system.represent(self.representative);
+        system.encode(self.representative, self.packed);
         let to = self.worker.find(self.packed.parts());
         if let (Some(kept), Some(to)) = (&mut self.kept, to) {
             let words = || self.packed.words().into();

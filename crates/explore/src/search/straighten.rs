@@ -19,7 +19,7 @@ use raddle_store::StateId;
 use super::findings::Finding;
 use super::space::Space;
 use super::worklist::Trails;
-use crate::replay::legs;
+use crate::replay::{Legs, legs, replay};
 use crate::system::{Action, System};
 
 /// How many states are expanded for straightening in one run, at most.
@@ -40,7 +40,8 @@ pub(super) struct Straightener<'i> {
 pub(super) struct Straightened {
     /// Which candidate of the finding it ends with.
     pub(super) candidate: usize,
-    pub(super) schedule: Vec<Action>,
+    /// The ways from each state to the next, and from the last one to the violation.
+    pub(super) paths: Vec<Vec<Action>>,
 }
 
 /// A best way from a state to the end of a counterexample.
@@ -116,7 +117,7 @@ impl Straightener<'_> {
                         return ControlFlow::Continue(());
                     };
                     let path = edge.path(system);
-                    let Some(legs) = legs(system, edge.from, &path) else {
+                    let Some(legs) = legs_to_representative(system, edge.from, &path) else {
                         return ControlFlow::Continue(());
                     };
                     let cost = |way: &Way| {
@@ -147,6 +148,30 @@ impl Straightener<'_> {
     }
 }
 
+/// The legs of a path, the last of which is named as in the representative of the state where the path ends.
+fn legs_to_representative<S: System>(
+    system: &mut S,
+    from: &S::State,
+    path: &[Action],
+) -> Option<Legs> {
+    let mut legs = legs(system, from, path)?;
+    if system.is_symmetric() {
+        replay(system, from, path, |system, replayed| {
+            let (mut after, thread) = (replayed.step.after.clone(), replayed.taken.thread);
+            legs.last = NOBODY;
+            if !system.ended(&after, thread) {
+                let thread = system.canonicalise_following(&mut after, thread);
+                let thread = system.represent_following(&mut after, thread);
+                legs.last = system.thread_name(&after, thread);
+            }
+        });
+    }
+    Some(legs)
+}
+
+/// The name of a thread that has ended.
+const NOBODY: u64 = u64::MAX;
+
 /// Adds a way, unless there is one as good with the same first thread.
 fn improve(ways: &mut Vec<Way>, way: Way) {
     match ways.iter_mut().find(|known| known.first == way.first) {
@@ -158,20 +183,17 @@ fn improve(ways: &mut Vec<Way>, way: Way) {
 
 /// The best way from the initial state.
 fn follow(ways: &[Ways], root: StateId) -> Option<Straightened> {
-    let mut schedule = Vec::new();
+    let mut paths = Vec::new();
     let mut state = root;
     let mut level = 0;
     let initial = ways[0].get(&state)?.iter().enumerate();
     let (mut number, _) = initial.min_by_key(|(_, way)| way.switches)?;
     loop {
         let way = &ways[level][&state][number];
-        schedule.extend_from_slice(&way.path);
+        paths.push(way.path.clone());
         match way.then {
             Then::End(candidate) => {
-                return Some(Straightened {
-                    candidate,
-                    schedule,
-                });
+                return Some(Straightened { candidate, paths });
             }
             Then::Next(next, next_number) => {
                 (state, number) = (next, next_number);

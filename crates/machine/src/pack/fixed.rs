@@ -296,7 +296,7 @@ impl Fixed {
 
     /// The parts of a state in these words, if it is one of that size.
     #[inline]
-    pub(super) fn parts<'w>(&'w self, words: &'w [u64]) -> Option<Parts<'w>> {
+    pub(crate) fn parts<'w>(&'w self, words: &'w [u64]) -> Option<Parts<'w>> {
         let ends = &*self.ends;
         (words.len() == self.size() && words[0] != GENERAL).then_some(Parts { words, ends })
     }

@@ -61,6 +61,8 @@ pub struct CheckReport {
     pub statistics: Statistics,
     /// All searches, in their order. The numbers above are those of the one that decided.
     pub runs: Vec<Run>,
+    /// The names of the threads that were interchangeable in these searches, in groups.
+    pub symmetry: Vec<Vec<String>>,
     /// Why there may be a deadlock, if deadlocks were asked for and not looked for.
     pub possible_deadlocks: Vec<PossibleDeadlock>,
     /// What the verdict rests on: what was left out, cut, bounded or guessed.
@@ -131,6 +133,7 @@ impl Default for CheckReport {
             peak_memory_bytes: None,
             statistics: Statistics::default(),
             runs: Vec::new(),
+            symmetry: Vec::new(),
             possible_deadlocks: Vec::new(),
             assumptions: Vec::new(),
             exploration: None,
