@@ -122,6 +122,11 @@ impl State {
         if !self.goes_on() {
             return;
         }
+        if self.counts.may_wake_nobody() && self.made.last().is_some_and(|made| made.last_resort) {
+            // It has been learned that counts matter, so the exploration begins again.
+            self.impossible = true;
+            return;
+        }
         let is_long =
             self.idle >= self.settings.spin_limit || self.made.len() >= self.settings.max_steps;
         if is_long && (self.failure.is_some() || self.is_cut_at().is_some()) {
