@@ -127,6 +127,7 @@ impl Program {
         let (scout, limit, mut last) = {
             let mut state = self.runtime.state.borrow_mut();
             state.deeds.follow_nobody();
+            state.forget_sites();
             // A scout has seen what it was sent for.
             let limit = 2 * state.made.len() + LONG;
             let last = state.made.last().map(|made| made.thread);

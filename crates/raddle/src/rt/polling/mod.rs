@@ -94,7 +94,7 @@ use super::Place;
 use super::effect::effect;
 use super::failure::{Failure, FailureKind, Remark};
 use super::objects::{Kind, Objects};
-use super::operation::{Left, Operation, channel, mx, rw};
+use super::operation::{Left, Operation, Reason, channel, mx, rw};
 use super::state::{Phase, State};
 use super::thread::Announced;
 use iterations::{Digest, Iterations};
@@ -121,7 +121,7 @@ const BUSY: u32 = 4;
 const HARASSED: u32 = 16;
 
 /// How many steps of last resort are made for nothing in an execution that will turn out to be infeasible.
-const IDLE: u32 = 64;
+const IDLE: u32 = 8;
 
 /// What is known of how a thread polls in this execution.
 #[derive(Debug, Default)]
@@ -546,7 +546,7 @@ impl State {
             self.learned |= self.sites.raise_busy(busy);
         }
         let polling = &self.threads[self.current.index()].polling;
-        if !polling.resorted {
+        if !polling.resorted || self.waits_instead_of_timing_out(place) {
             return;
         }
         let mut leaves = matches!(operation, Operation::Spawn { .. } | Operation::End { .. });
@@ -559,6 +559,25 @@ impl State {
             }
             self.threads[self.current.index()].polling.resorted = false;
         }
+    }
+
+    /// Whether the current thread is about to wait for others, as it chose to do at a place at which it chose to time out in earlier iterations. It does
+    /// not leave its loop by itself then. It could have chosen so in each of those, in the same local state, and in other executions it does: by Lemma 1 it needs no more iterations to
+    /// come there. (If it were allowed more, it would be suspended an iteration later, choose again after that, and so on.)
+    fn waits_instead_of_timing_out(&self, place: Place) -> bool {
+        let thread = &self.threads[self.current.index()];
+        let chooses = |one: &Announced| {
+            matches!(
+                one.operation,
+                Operation::Choose {
+                    reason: Reason::Timeout,
+                    ..
+                }
+            ) && std::ptr::eq(one.place, place)
+        };
+        let end = thread.polling.arrived_at.min(thread.announced.len());
+        let earlier = &thread.announced[end.saturating_sub(LONGEST_LOOP)..end];
+        thread.waits_in_time && earlier.iter().any(chooses)
     }
 
     /// Whether it is known that polling leads to nothing, though it has not done so for long: threads have continued as a last resort, scouts find out what each of

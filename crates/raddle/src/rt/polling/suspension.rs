@@ -61,6 +61,14 @@ impl Thread {
 }
 
 impl State {
+    /// The execution is run on after what it has learned was taken from it: sites may have other numbers from now on.
+    pub(in crate::rt) fn forget_sites(&mut self) {
+        for thread in &mut self.threads {
+            thread.polling.iterations.reset();
+            thread.polling.resorted = false;
+        }
+    }
+
     /// Why a thread that is suspended before its next operation can continue.
     #[inline]
     pub(in crate::rt) fn woken(&self, thread: &Thread, announced: &Announced) -> Option<Woken> {
