@@ -134,7 +134,7 @@ impl Checker {
         self
     }
 
-    /// For how many iterations without any change threads may poll before that is a live-lock. A loop that gives up after that many is
+    /// For how many iterations without any change each thread may poll in one loop before that is a live-lock. A loop that gives up after that many is
     /// taken for one that waits.
     pub fn spin_limit(mut self, rounds: u32) -> Self {
         self.options.spin_limit = rounds;

@@ -2,7 +2,7 @@
 
 use raddle_schedule::{Mode, Observed, ThreadId, ValuedAccess};
 
-use super::{Found, Suspended, Watch, Woken, progresses};
+use super::{Found, Suspended, Watch, Woken};
 use crate::rt::Place;
 use crate::rt::effect::Values;
 use crate::rt::state::State;
@@ -105,16 +105,7 @@ impl State {
                 .polling
                 .note_step(announced, found, &step.accesses, &self.objects);
         }
-        // If no step was idle, and this one is not, nobody asks what it changes.
-        if step.last_resort || self.idle > 0 {
-            let changes =
-                |access: &ValuedAccess| progresses(self.objects.kind(access.location), access);
-            if step.accesses.iter().any(changes) {
-                self.idle = 0;
-            } else if step.last_resort {
-                self.idle += 1;
-            }
-        }
+        self.note_turn(id, &announced.operation, step, is_in_loop);
         is_in_loop
     }
 }
