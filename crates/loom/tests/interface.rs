@@ -276,6 +276,27 @@ fn what_threads_get_need_not_be_send() {
     });
 }
 
+/// The count is no location in the first execution, in which its change wakes nobody.
+#[test]
+fn a_thread_that_drops_its_reference_polls_afterwards() {
+    loom::model(|| {
+        let go = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::new(0);
+        let (shared, go2) = (counted.clone(), go.clone());
+        let child = thread::spawn(move || {
+            drop(shared);
+            while go2.load(SeqCst) == 0 {
+                thread::yield_now();
+            }
+        });
+        while Arc::strong_count(&counted) > 1 {
+            thread::yield_now();
+        }
+        go.store(1, SeqCst);
+        child.join().unwrap();
+    });
+}
+
 #[test]
 fn preemptions_can_be_bounded() {
     let mut builder = Builder::new();

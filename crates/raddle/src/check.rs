@@ -56,7 +56,7 @@ pub struct Checker {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Report {
-    /// How many executions were made.
+    /// How many executions were made. It is never 0: a check in which no execution came to its end has checked nothing, and does not pass.
     pub executions: u64,
     /// Whether the code has no execution that could show anything else: every schedule that matters was run, and
     /// the [assumptions](Self::assumptions) take nothing away.
@@ -115,7 +115,8 @@ impl Checker {
         self
     }
 
-    /// No more executions than this.
+    /// No more executions than this. Some turn out to be infeasible while they are run, because a wait that was chosen not to time out never ends. They do not count,
+    /// unless there are ten times as many of them, and more than 10,000.
     pub fn max_executions(mut self, most: u64) -> Self {
         self.options.max_executions = Some(most);
         self
@@ -133,7 +134,7 @@ impl Checker {
         self
     }
 
-    /// For how many iterations without any change threads may poll before that is a live-lock. A loop that gives up after that many is
+    /// For how many iterations without any change each thread may poll in one loop before that is a live-lock. A loop that gives up after that many is
     /// taken for one that waits.
     pub fn spin_limit(mut self, rounds: u32) -> Self {
         self.options.spin_limit = rounds;
@@ -298,7 +299,7 @@ impl Checker {
     ///
     /// # Panics
     ///
-    /// If an option makes no sense, or inside of another check.
+    /// If an option makes no sense, if a limit ended the check before an execution came to its end, or inside of another check.
     #[track_caller]
     pub fn run<F>(self, body: F) -> Result<Report, Failed>
     where
@@ -330,14 +331,11 @@ impl Checker {
         let mut program = Program::new(body, options);
         program.checked_at(place);
         let checked = match &options.replay {
-            Some(schedule) => {
-                let moves = print::parse_schedule(schedule);
-                let moves = moves.unwrap_or_else(|error| panic!("raddle: {error}"));
-                explore::replay(&mut program, moves, options)
-            }
-            None => explore::explore(&mut program, options)
-                .unwrap_or_else(|error| panic!("raddle: {error}")),
+            Some(schedule) => print::parse_schedule(schedule)
+                .and_then(|moves| explore::replay(&mut program, moves, options)),
+            None => explore::explore(&mut program, options),
         };
+        let checked = checked.unwrap_or_else(|error| panic!("raddle: {error}"));
         if let Some(path) = &options.report_file {
             let report = report_file::report(&program, &checked, place);
             report_file::write(path, &report).unwrap_or_else(|error| {

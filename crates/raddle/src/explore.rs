@@ -29,6 +29,10 @@ const SIMPLER: u64 = 2_000;
 /// How long that may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// For each execution that is allowed, how many may turn out to be infeasible; and how many in any case, since an exploration may begin with many of them.
+const INFEASIBLE: u64 = 10;
+const INFEASIBLE_AT_LEAST: u64 = 10_000;
+
 /// How many steps are made at the end to see that executions do the same when they are run again.
 const MOST_STEPS_AGAIN: usize = 200_000;
 
@@ -99,14 +103,37 @@ pub(crate) fn explore(program: &mut Program, options: &Options) -> Result<Checke
         },
     };
     let attempt = run.repeat_some(attempt);
-    Ok(run.told(attempt))
+    has_checked_something(run.told(attempt))
 }
 
 /// Runs a program by one schedule; where that ends, each thread moves as long as it can.
-pub(crate) fn replay(program: &mut Program, schedule: Vec<Move>, options: &Options) -> Checked {
+pub(crate) fn replay(
+    program: &mut Program,
+    schedule: Vec<Move>,
+    options: &Options,
+) -> Result<Checked, String> {
     let mut run = Run::new(program, options);
     let attempt = run.again(schedule);
-    run.told(attempt)
+    has_checked_something(run.told(attempt))
+}
+
+/// A check in which no execution came to its end says nothing about the program. It must not pass, as it would if no execution had been allowed.
+fn has_checked_something(checked: Checked) -> Result<Checked, String> {
+    if !checked.violations.is_empty() || checked.statistics.executions > 0 {
+        return Ok(checked);
+    }
+    let limits = checked.explored.assumptions().iter();
+    let limits = limits.filter(|one| one.kind.nature() == Nature::Limit);
+    let limits: Vec<String> = limits
+        .map(|one| match &one.detail {
+            Some(detail) => format!("{}: {detail}", one.kind.message()),
+            None => one.kind.message().into(),
+        })
+        .collect();
+    Err(format!(
+        "no execution came to its end, so nothing was checked ({})",
+        limits.join("; ")
+    ))
 }
 
 /// What ends one exploration, beside what ends all.
@@ -369,11 +396,24 @@ impl<'a> Run<'a> {
             // Executions that were given up may have shown something too.
             let mut learns = || self.program.learned().then(|| self.program.knowledge());
             if all.failure.is_none()
-                && let Some(knowledge) = all.learned.or_else(&mut learns)
+                && let Some(knowledge) = all.learned.take().or_else(&mut learns)
             {
-                // What steps there are was not known before: what was done so far counts for nothing.
                 self.program.know(knowledge);
-                continue;
+                if deadline.is_none_or(|deadline| Instant::now() < deadline) {
+                    // What steps there are was not known before: what was done so far counts for nothing.
+                    continue;
+                }
+                // There is no time to begin again. Executions were run, but what was explored is not known.
+                all.explored = Explored::default();
+                all.settle();
+                all.explored.assume(Kind::Time);
+                self.ends.absorb(&all.ends);
+                self.sample = Sample::default();
+                join(&mut self.found, all.found);
+                return Attempt {
+                    explored: all.explored,
+                    ..Attempt::default()
+                };
             }
             self.ends.absorb(&all.ends);
             self.sample = all.sample;
@@ -429,6 +469,17 @@ impl All<'_> {
     fn settle(&mut self) {
         for assumption in &self.account.assumptions() {
             self.explored.assume(assumption.clone());
+        }
+    }
+
+    /// That there were enough executions, and how many did not count for that.
+    fn limit_of_executions(&self) -> Assumption<Place> {
+        let limit = Assumption::from(Kind::Executions);
+        match self.attempts - self.ends.count() {
+            0 => limit,
+            others => limit.because(format!(
+                "{others} others were infeasible, because a wait that was chosen not to time out never ended"
+            )),
         }
     }
 }
@@ -492,10 +543,15 @@ impl<'p> Watch<'_, 'p> {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether there were as many executions as are wanted.
-    fn are_enough(&self, executions: u64) -> bool {
+    /// Whether there were as many executions as are wanted, or too many that were none.
+    fn are_enough(&self, all: &All<'_>) -> bool {
+        let executions = all.ends.count();
+        let is_reached = |most: u64, earlier: u64| {
+            let attempts = most.saturating_mul(INFEASIBLE).max(INFEASIBLE_AT_LEAST);
+            earlier + executions >= most || all.attempts >= attempts
+        };
         let most = self.options.max_executions;
-        executions >= self.limit || most.is_some_and(|most| self.earlier + executions >= most)
+        is_reached(self.limit, 0) || most.is_some_and(|most| is_reached(most, self.earlier))
     }
 }
 
@@ -506,7 +562,7 @@ impl Visitor<Program> for Watch<'_, '_> {
         let is_infeasible = program.is_infeasible();
         let learned = program.learned();
         let mut all = self.all();
-        let is_late = self.are_enough(all.attempts) && failure.is_none();
+        let is_late = self.are_enough(&all) && failure.is_none();
         if all.failure.is_some() || all.learned.is_some() || is_late {
             // Another worker was first.
             return ControlFlow::Break(());
@@ -548,8 +604,9 @@ impl Visitor<Program> for Watch<'_, '_> {
         } else if learned {
             all.learned = Some(program.knowledge());
             ControlFlow::Break(())
-        } else if self.are_enough(all.attempts) {
-            all.explored.assume(Kind::Executions);
+        } else if self.are_enough(&all) {
+            let limit = all.limit_of_executions();
+            all.explored.assume(limit);
             ControlFlow::Break(())
         } else {
             ControlFlow::Continue(())

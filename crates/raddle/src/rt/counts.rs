@@ -3,6 +3,11 @@
 //! Cloning and dropping a reference is no step as long as nobody looks at the count and the
 //! content goes away quietly: nobody can see it. Where somebody does, that is remembered by the place where such
 //! references are made, and the exploration begins again, with steps.
+//!
+//! An execution in which somebody has looked at a count without such steps is still one of the program's: what it finds wrong is wrong, but for one thing. A
+//! loop that waits for such a count is [suspended](super::polling) until something changes that it has touched, and the change that it waits for is no step. So
+//! where it is concluded that nothing wakes anybody, nothing may be concluded: the execution is [given up](Counts::may_wake_nobody) as soon as a thread continues as
+//! a last resort. The one that is run in its place has the steps.
 
 use std::collections::HashMap;
 
@@ -53,12 +58,21 @@ pub(crate) struct Counts {
     entries: Vec<Entry>,
     /// Those that were turned into pointers, by their address.
     raw: Table<usize, Counted>,
+    /// Whether somebody has looked at a count in this execution whose changes are no steps.
+    looked_in_vain: bool,
 }
 
 impl Counts {
     pub(crate) fn begin(&mut self) {
         self.entries.clear();
         self.raw.clear();
+        self.looked_in_vain = false;
+    }
+
+    /// Whether a thread may wait for a change of a count that is no step in this execution: nothing wakes it.
+    #[inline]
+    pub(super) fn may_wake_nobody(&self) -> bool {
+        self.looked_in_vain
     }
 
     /// Where those were made that are still alive.
@@ -112,6 +126,7 @@ impl State {
         let entry = *self.entry(counted)?;
         if entry.count.is_none() {
             self.counts.matter.entry(site(entry.place)).or_default();
+            self.counts.looked_in_vain = true;
             self.learned = true;
         }
         entry.count.map(|count| count.0)

@@ -32,7 +32,7 @@ use super::state::{Made, State};
 use super::thread::Announced;
 
 /// No address is below this.
-pub(super) const LEAST_ADDRESS: u64 = 1 << 20;
+pub(crate) const LEAST_ADDRESS: u64 = 1 << 20;
 
 /// A move, what it gave, and what its thread announced after it.
 #[derive(Clone, Copy, Debug)]

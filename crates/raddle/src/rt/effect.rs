@@ -6,7 +6,7 @@
 use raddle_schedule::{LocationId, Mode, ValuedAccess};
 
 use super::objects::Channel;
-use super::operation::{Left, Operation, channel, count, mx, once, rw};
+use super::operation::{Left, Operation, channel, count, given_back, mx, once, rw};
 
 /// A state: the values of locations.
 pub(crate) trait Values {
@@ -242,12 +242,8 @@ pub(crate) fn effect(
         }
         Operation::WriteUnlock { lock, left } => {
             let value = values.value(lock);
-            let version = match left {
-                Left::Changed => rw::VERSION,
-                Left::Unchanged => 0,
-                Left::Alike => rw::ALIKE,
-            };
-            let after = (value & !rw::WRITER).wrapping_add(version);
+            let free = value & !rw::WRITER;
+            let after = given_back(free, left, rw::VERSION, rw::ALIKE, rw::BEHIND);
             access(lock, Mode::Write, value, after);
             Effect::DONE
         }
@@ -381,12 +377,8 @@ pub(crate) fn effect(
 }
 
 fn unlocked(value: u64, left: Left) -> u64 {
-    let version = match left {
-        Left::Changed => mx::VERSION,
-        Left::Unchanged => 0,
-        Left::Alike => mx::ALIKE,
-    };
-    (value & !mx::LOCKED).wrapping_add(version)
+    let free = value & !mx::LOCKED;
+    given_back(free, left, mx::VERSION, mx::ALIKE, mx::BEHIND)
 }
 
 /// Sending touches the message and its number, which orders it after other sends and before

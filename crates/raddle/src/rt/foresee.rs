@@ -62,14 +62,14 @@ impl State {
         match self.ability(id, number, &values, |_| effect.enabled) {
             Ability::None => false,
             Ability::Full => true,
-            Ability::LastResort(count) => {
+            Ability::LastResort(turn) => {
                 step.polls = true;
                 // As in `State::is_its_turn`.
                 step.last_resort = self.started.iter().all(|&other| {
                     let is_enabled = |next: &Announced| enabled(&next.operation, &values);
                     match self.ability(other, cut.count(other), &values, is_enabled) {
                         Ability::None => true,
-                        Ability::LastResort(theirs) => (count, id) <= (theirs, other),
+                        Ability::LastResort(theirs) => (turn, id) <= (theirs, other),
                         Ability::Full => false,
                     }
                 });
@@ -98,7 +98,7 @@ impl State {
         if !awake || !is_enabled(announced) {
             Ability::None
         } else if let Some(suspended) = thread.suspended(announced, values) {
-            Ability::LastResort(suspended.count)
+            Ability::LastResort(suspended.turn)
         } else {
             Ability::Full
         }
@@ -110,7 +110,7 @@ impl State {
 enum Ability {
     /// Nothing.
     None,
-    /// Continue as a last resort, after so many undisturbed iterations.
+    /// Continue as a last resort. The thread has last done so after so many steps.
     LastResort(u32),
     /// Make its next step.
     Full,

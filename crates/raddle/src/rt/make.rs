@@ -56,6 +56,7 @@ impl State {
             choice,
             result: effect.result,
             woken,
+            is_alone: self.sites.is_alone(id),
         };
         let is_in_loop = self.note_step(id, &announced, found, step);
         self.thread(id)

@@ -42,7 +42,7 @@ use std::rc::Rc;
 pub(crate) use account::Account;
 pub(crate) use clocks::Kind as CellAccess;
 pub(crate) use counts::Counted;
-pub(crate) use deeds::{Record, not_the_same};
+pub(crate) use deeds::{LEAST_ADDRESS, Record, not_the_same};
 pub(crate) use effect::ENDED;
 pub(crate) use failure::spot;
 pub use failure::{Failure, FailureKind, Remark};

@@ -290,14 +290,31 @@ pub(crate) enum Left {
     Unchanged,
     /// It may have changed it, but it is polling, and the bytes are as before. The lock is marked in a way that wakes others who poll once.
     Alike,
+    /// The same, but one of the bytes' words may be an address: it may have changed what is there. The lock is marked in another way.
+    Behind,
 }
 
-/// The value of a mutex: whether it is locked, its version, and how often it was left [alike](Left::Alike).
+/// The value of a lock that is given back, given its parts.
+pub(crate) fn given_back(value: u64, left: Left, version: u64, alike: u64, behind: u64) -> u64 {
+    // Marks of the one kind must not be taken for marks of the other.
+    let all_alike = !(alike - 1) & (behind - 1);
+    match left {
+        Left::Changed => value.wrapping_add(version),
+        Left::Unchanged => value,
+        Left::Alike => value & !all_alike | value.wrapping_add(alike) & all_alike,
+        Left::Behind => value.wrapping_add(behind),
+    }
+}
+
+/// The value of a mutex: whether it is locked, its version, and how often it was left [alike](Left::Alike), and so [behind](Left::Behind).
 pub(crate) mod mx {
     pub(crate) const LOCKED: u64 = 1;
     /// Added when it was held, or poisoned.
     pub(crate) const VERSION: u64 = 2;
     pub(crate) const ALIKE: u64 = 1 << 48;
+    pub(crate) const BEHIND: u64 = 1 << 56;
+    pub(crate) const ALL_BEHIND: u64 = !(BEHIND - 1);
+    /// The marks of both kinds.
     pub(crate) const ALL_ALIKE: u64 = !(ALIKE - 1);
 }
 
@@ -308,6 +325,9 @@ pub(crate) mod rw {
     pub(crate) const READERS: u64 = WRITER - 1;
     pub(crate) const VERSION: u64 = WRITER << 1;
     pub(crate) const ALIKE: u64 = 1 << 52;
+    pub(crate) const BEHIND: u64 = 1 << 58;
+    pub(crate) const ALL_BEHIND: u64 = !(BEHIND - 1);
+    /// The marks of both kinds.
     pub(crate) const ALL_ALIKE: u64 = !(ALIKE - 1);
 }
 

@@ -15,7 +15,7 @@ use super::nested::Nested;
 use super::objects::{Channel, Id, Kind, Known, Objects};
 use super::operation::Operation;
 use super::panics::Panic;
-use super::polling::{Pasts, Sites};
+use super::polling::{Pasts, Sites, Turns};
 use super::quarantine::{Earlier, Quarantine};
 use super::statics::{self, Copies};
 use super::thread::{Announced, Body, Names, Thread};
@@ -68,8 +68,8 @@ pub(crate) struct State {
     /// Whether it cannot be gone on with, because it cannot be: something takes for ever that was not to take too
     /// long.
     pub(crate) impossible: bool,
-    /// How many steps in a row were a last resort and changed nothing.
-    pub(crate) idle: u32,
+    /// What came of steps that were a last resort.
+    pub(super) turns: Turns,
     pub(crate) copies: Copies,
     pub(crate) clocks: Clocks,
     pub(crate) counts: Counts,
@@ -157,7 +157,7 @@ impl State {
             failure: None,
             failures: Vec::new(),
             impossible: false,
-            idle: 0,
+            turns: Turns::default(),
             copies: Copies::default(),
             clocks: Clocks::default(),
             counts: Counts::default(),
@@ -196,7 +196,7 @@ impl State {
         self.failure = None;
         self.failures.clear();
         self.impossible = false;
-        self.idle = 0;
+        self.turns = Turns::default();
         self.clocks.begin();
         self.counts.begin();
         self.views = Views::default();
@@ -423,10 +423,9 @@ impl State {
         self.made.len() < self.settings.replayed
     }
 
-    /// Whether, of those that can only go round in vain, this one has done so least often. They take turns: it does not
-    /// matter who goes on first, because they change nothing, but each has to get on.
+    /// Whether, of those that can only continue as a last resort, this one has not done so for longest.
     fn is_its_turn(&self, id: ThreadId, next: &Announced) -> bool {
-        let turn = |next: &Announced| next.suspended.map_or(0, |suspended| suspended.count);
+        let turn = |next: &Announced| next.suspended.map_or(0, |suspended| suspended.turn);
         self.started.iter().all(|&other| {
             let thread = self.thread(other);
             let theirs = thread.next().filter(|next| self.ready(thread, next));

@@ -36,6 +36,7 @@ use super::Runtime;
 use super::effect::effect;
 use super::fiber::Backend;
 use super::operation::{Operation, channel, once};
+use super::polling::Turns;
 use super::program::Program;
 use super::state::{Phase, State};
 
@@ -124,13 +125,16 @@ impl Program {
     /// Makes steps until all threads have ended or there is no end in sight.
     fn run_on(&mut self) {
         // Nobody is preempted, so that a bound on preemptions holds for the whole of it.
-        let (scout, limit, mut last) = {
+        let (scout, limit, mut last, account) = {
             let mut state = self.runtime.state.borrow_mut();
             state.deeds.follow_nobody();
+            state.forget_sites();
+            // Nothing that was explored rests on what comes now.
+            let account = std::mem::take(&mut state.account);
             // A scout has seen what it was sent for.
             let limit = 2 * state.made.len() + LONG;
             let last = state.made.last().map(|made| made.thread);
-            (state.sites.scout.take(), limit, last)
+            (state.sites.scout.take(), limit, last, account)
         };
         let mut step = Observed::default();
         while let Some(thread) = self.some_thread(last) {
@@ -142,7 +146,9 @@ impl Program {
             // There is nothing to compare it with.
             let _ = self.step(next, &mut step);
         }
-        self.runtime.state.borrow_mut().sites.scout = scout;
+        let mut state = self.runtime.state.borrow_mut();
+        state.sites.scout = scout;
+        state.account = account;
     }
 
     /// A thread that can move: the same as before, if it can.
@@ -217,7 +223,7 @@ impl State {
             return false;
         };
         self.impossible = false;
-        self.idle = 0;
+        self.turns = Turns::default();
         if let Some(condvar) = self.bed_of(id) {
             let waiters = self.objects.value(condvar);
             self.objects.set(condvar, waiters - 1);

@@ -1,5 +1,6 @@
 //! What is wrong with an execution.
 
+use raddle_outcome::{Assumption, Kind as Assumed};
 use raddle_report::story::Spot;
 use raddle_schedule::ThreadId;
 
@@ -122,8 +123,13 @@ impl State {
         if !self.goes_on() {
             return;
         }
-        let is_long =
-            self.idle >= self.settings.spin_limit || self.made.len() >= self.settings.max_steps;
+        if self.counts.may_wake_nobody() && self.made.last().is_some_and(|made| made.last_resort) {
+            // It has been learned that counts matter, so the exploration begins again.
+            self.impossible = true;
+            return;
+        }
+        let is_stuck = self.turns.are_over();
+        let is_long = is_stuck || self.made.len() >= self.settings.max_steps;
         if is_long && (self.failure.is_some() || self.is_cut_at().is_some()) {
             // They may well wait for the thread that has failed, or that has stopped.
             self.impossible = true;
@@ -132,7 +138,15 @@ impl State {
         } else if (is_long || self.polls_for_nothing()) && self.waits_too_long() {
             // The wait would have timed out by now, and then others may come to their ends.
             self.impossible = true;
-        } else if self.idle >= self.settings.spin_limit {
+        } else if self.polls_for_long() && self.waits_too_long() {
+            // As far as is known. Something may have changed now and then that would have woken it later.
+            let place = self.made.last().map(|made| made.place);
+            self.assume(Assumption {
+                place,
+                ..Assumed::GivenUp.into()
+            });
+            self.impossible = true;
+        } else if is_stuck {
             let failure = self.live_lock();
             self.fail(failure);
         } else if self.made.len() >= self.settings.max_steps {

@@ -22,32 +22,42 @@ impl Changes {
     /// Somebody gets at the value.
     pub(super) fn begin<T: ?Sized>(&self, value: &T) {
         if !self.possible.replace(true) && rt::is_polling() {
-            self.before.set(fingerprint(value));
+            self.before.set(fingerprint(value).map(|found| found.hash));
         }
     }
 
     /// How the value is left.
     pub(super) fn left<T: ?Sized>(&self, value: &T) -> Left {
         if !self.possible.get() {
-            Left::Unchanged
-        } else if self.before.get().is_some() && self.before.get() == fingerprint(value) {
-            Left::Alike
-        } else {
-            Left::Changed
+            return Left::Unchanged;
+        }
+        let (before, now) = (self.before.get(), || fingerprint(value));
+        match before.and_then(|before| now().filter(|now| now.hash == before)) {
+            None => Left::Changed,
+            Some(same) if same.has_address => Left::Behind,
+            Some(_) => Left::Alike,
         }
     }
 }
 
+/// What a value looks like.
+#[derive(Clone, Copy, Debug)]
+struct Fingerprint {
+    hash: u64,
+    /// Whether one of its words may be an address.
+    has_address: bool,
+}
+
 /// A hash of the bytes of a value, if it is not too large. What the value points to is not looked at. A change of one word is always noticed, and one of several words
 /// unless two hashes of 64 bits are the same by chance.
-fn fingerprint<T: ?Sized>(value: &T) -> Option<u64> {
+fn fingerprint<T: ?Sized>(value: &T) -> Option<Fingerprint> {
     const CHUNK: usize = 64;
     let size = size_of_val(value);
     if size > MOST_BYTES {
         return None;
     }
     let bytes = std::ptr::from_ref(value).cast::<MaybeUninit<u8>>();
-    let mut hash = 0;
+    let (mut hash, mut has_address) = (0, false);
     let mut chunk = [MaybeUninit::<u8>::uninit(); CHUNK];
     for start in (0..size).step_by(CHUNK) {
         let length = CHUNK.min(size - start);
@@ -58,14 +68,21 @@ fn fingerprint<T: ?Sized>(value: &T) -> Option<u64> {
                 .add(start)
                 .copy_to_nonoverlapping(chunk.as_mut_ptr(), length);
         };
-        let (words, rest) = settled(&mut chunk[..length])?.as_chunks();
+        let settled = settled(&mut chunk[..length])?;
+        // An address is aligned, since the value is.
+        let (addresses, _) = settled.as_chunks();
+        let may_be_one = |word: &[u8; size_of::<usize>()]| {
+            usize::from_ne_bytes(*word) as u64 >= rt::LEAST_ADDRESS
+        };
+        has_address |= addresses.iter().any(may_be_one);
+        let (words, rest) = settled.as_chunks();
         hash = words
             .iter()
             .map(|word| u64::from_ne_bytes(*word))
             .fold(hash, mix);
         hash = rest.iter().map(|byte| u64::from(*byte)).fold(hash, mix);
     }
-    Some(hash)
+    Some(Fingerprint { hash, has_address })
 }
 
 /// The bytes that are in memory, padding too. If padding differs from time to time, a change is seen where there is none, which costs some

@@ -46,8 +46,8 @@
 //! What a lock protects is no location. A lock has a version instead, which giving it back changes if the data behind it may
 //! have changed: if a guard was dereferenced at all, since types with interior mutability need no `&mut`. For a thread that polls, the bytes
 //! of the data are compared: if they are the same, the version stays, and the lock is marked as left [alike](Left::Alike). (The data may still have
-//! changed behind a pointer.) Being alike wakes a suspended thread once; otherwise two threads that poll one queue would wake each other
-//! for ever.
+//! changed behind a pointer. If no word of it is as large as an address, it has not; otherwise the mark is [another one](Left::Behind).) Being alike wakes a suspended thread once; otherwise two
+//! threads that poll one queue would wake each other for ever. After that they take [turns](turns) when no thread can do anything else.
 //!
 //! # Why classes are explored once
 //!
@@ -73,8 +73,8 @@
 //!
 //! # When nobody else can move
 //!
-//! If no thread can do anything else, the suspended ones continue, in turns, as a last resort. If one of them then leaves its loop, its allowance was too
-//! small, and the exploration begins again. If nothing changes for `spin_limit` steps, the execution is a live-lock.
+//! If no thread can do anything else, the suspended ones continue, in [turns](turns), as a last resort. If one of them then leaves its loop, and nothing may have changed, its
+//! allowance was too small, and the exploration begins again. If nothing changes while each of them has `spin_limit` turns, the execution is a live-lock.
 
 mod alone;
 mod iterations;
@@ -83,24 +83,27 @@ mod scout;
 mod sites;
 mod stack;
 mod suspension;
+mod turns;
 mod watch;
 
 use std::cell::Cell;
 
 use raddle_outcome::Kind as Assumed;
-use raddle_schedule::{Mode, ThreadId, ValuedAccess};
+use raddle_schedule::{Mode, ValuedAccess};
 
 use super::Place;
 use super::effect::effect;
 use super::failure::{Failure, FailureKind, Remark};
 use super::objects::{Kind, Objects};
-use super::operation::{Left, Operation, channel, mx, rw};
+use super::operation::{Left, Operation, Reason, channel, mx, rw};
 use super::state::{Phase, State};
 use super::thread::Announced;
 use iterations::{Digest, Iterations};
 pub(crate) use past::{Past, Pasts};
 pub(crate) use sites::Sites;
 pub(crate) use stack::{poll_at, scrub};
+use turns::OwnTurns;
+pub(super) use turns::Turns;
 use watch::{Memory, Watch};
 
 /// How often a thread may say that it polls without making an operation in between. Loops that do so for a while only let time pass; after
@@ -119,9 +122,6 @@ const BUSY: u32 = 4;
 /// How many disturbed iterations it makes then, whether they change something or not. Two loops that only look at what locks protect find each other's locks taken
 /// now and then, which is nothing to wait for; that they always do so takes a schedule that few explorers come to.
 const HARASSED: u32 = 16;
-
-/// How many steps of last resort are made for nothing in an execution that will turn out to be infeasible.
-const IDLE: u32 = 64;
 
 /// What is known of how a thread polls in this execution.
 #[derive(Debug, Default)]
@@ -143,8 +143,8 @@ pub(crate) struct Polling {
     /// How many iterations were disturbed since then, and how many of them have changed something for a moment only.
     harassed: u32,
     seen: u32,
-    /// How often it was suspended since then because only loops disturb it. Who was so least often continues first.
-    postponed: u32,
+    /// The times that it has continued as a last resort.
+    turns: OwnTurns,
     /// How many operations it had announced at its last arrival, and how often it has arrived there since.
     arrived_at: usize,
     delays: u32,
@@ -154,6 +154,10 @@ pub(crate) struct Polling {
     resorted: bool,
     /// Whether it was woken only because a lock was left alike, since it was last disturbed.
     woken_by_alike: bool,
+    /// Whether it continues, since it was last disturbed, because something may have changed behind a lock, or as a last resort.
+    is_alert: bool,
+    /// Whether something may have changed behind a lock since it was last disturbed.
+    has_guessed: bool,
     /// How the data was treated that is behind the lock which the thread gives back now.
     behind_lock: Left,
 }
@@ -162,7 +166,7 @@ pub(crate) struct Polling {
 #[derive(Clone, Copy, Debug)]
 enum Suspend {
     /// Until something changes that it has touched since the sequence of undisturbed iterations began.
-    Sequence { first: u32, count: u32 },
+    Sequence { first: u32 },
     /// If its next operation is the same as the last one: until what that found changes.
     Single(Last),
 }
@@ -171,8 +175,8 @@ enum Suspend {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Suspended {
     watches: (u32, u32),
-    /// After how many undisturbed iterations.
-    pub(crate) count: u32,
+    /// How many steps there were when its thread last continued as a last resort. Who has the least does so next.
+    pub(crate) turn: u32,
 }
 
 impl Polling {
@@ -188,11 +192,13 @@ impl Polling {
         self.busy = 0;
         self.harassed = 0;
         self.seen = 0;
-        self.postponed = 0;
+        self.turns = OwnTurns::default();
         self.arrived_at = usize::MAX;
         self.delays = 0;
         self.resorted = false;
         self.woken_by_alike = false;
+        self.is_alert = false;
+        self.has_guessed = false;
         self.behind_lock = Left::Changed;
     }
 
@@ -234,7 +240,7 @@ impl Polling {
             Operation::Unlock { left, .. } | Operation::WriteUnlock { left, .. } => {
                 *left = match self.behind_lock {
                     // Only of a thread that polls is it known that it does the same again and again.
-                    Left::Alike if !self.polls_at(announced, place) => Left::Changed,
+                    Left::Alike | Left::Behind if !self.polls_at(announced, place) => Left::Changed,
                     left => left,
                 };
                 true
@@ -248,9 +254,9 @@ impl Polling {
         }
         self.has_just_arrived = false;
         match self.suspend.take()? {
-            Suspend::Sequence { first, count } => Some(Suspended {
+            Suspend::Sequence { first } => Some(Suspended {
                 watches: (first, number(self.watches.len())),
-                count,
+                turn: self.turns.last,
             }),
             Suspend::Single(last) => {
                 let is_same = std::ptr::eq(last.place, place) && last.operation == *operation;
@@ -259,7 +265,7 @@ impl Polling {
                     self.watches.push(last.watch);
                     Suspended {
                         watches: (first, first + 1),
-                        count: 0,
+                        turn: self.turns.last,
                     }
                 })
             }
@@ -302,10 +308,11 @@ impl Polling {
             _ => announced.woken_by.is_some(),
         };
         let mut torn = disturbed;
+        let mut guesses = false;
         match made.woken {
             None => {}
-            Some(Woken::LastResort) => self.resorted = true,
-            Some(Woken::ByAlike) => self.woken_by_alike = true,
+            Some(Woken::LastResort) => (self.resorted, self.is_alert) = (true, true),
+            Some(Woken::ByAlike) => (self.woken_by_alike, self.is_alert) = (true, true),
             Some(Woken::ByChange) => disturbed = true,
         }
         let mut digest = Digest::of(announced, made.choice);
@@ -314,14 +321,18 @@ impl Polling {
             let waits = announced.operation.waits_for_lock();
             let kind = objects.kind(access.location);
             let outside = objects.changes_outside(access.location);
-            if let Some(change) = self.memory.touch(kind, access, outside, waits) {
-                disturbed = true;
+            let change = self.memory.touch(kind, access, outside, waits);
+            self.has_guessed |= change.is_some_and(|change| !change.is_certain);
+            // What may have changed behind a lock only counts for a thread that continues although nothing has for certain: see `turns.rs`.
+            let is_alert = self.is_alert && !made.is_alone;
+            if let Some(change) = change.filter(|change| change.is_certain || is_alert) {
+                disturbed |= change.is_certain;
+                guesses |= !change.is_certain;
                 torn |= change.is_within_iteration;
-                if !change.in_loops {
+                if change.is_certain && !change.in_loops {
                     self.busy = 0;
                     self.harassed = 0;
                     self.seen = 0;
-                    self.postponed = 0;
                 }
             }
             if let Some(Suspend::Sequence { first, .. }) = self.suspend {
@@ -336,10 +347,14 @@ impl Polling {
         if matches!(announced.operation, Operation::Spawn { .. }) {
             self.memory.note_effect();
         }
-        if disturbed {
+        if disturbed || guesses {
             self.iterations.disturb(torn);
             self.resorted = false;
+            self.is_alert = false;
+        }
+        if disturbed {
             self.woken_by_alike = false;
+            self.has_guessed = false;
         }
     }
 }
@@ -351,6 +366,8 @@ pub(super) struct Found {
     pub(super) result: u64,
     /// If its thread was suspended before it: why it no longer is.
     pub(super) woken: Option<Woken>,
+    /// Whether a scout runs its thread alone: whatever has changed behind a lock did so before.
+    pub(super) is_alone: bool,
 }
 
 /// Why a suspended thread continues.
@@ -385,7 +402,6 @@ impl State {
             polling.arrived_at += 1;
             polling.suspend = Some(Suspend::Sequence {
                 first: number(polling.watches.len()),
-                count: polling.delays,
             });
             return true;
         }
@@ -432,10 +448,8 @@ impl State {
             || polling.seen > BUSY
             || polling.harassed > HARASSED.max(2 * busy)
         {
-            polling.postponed += 1;
             polling.suspend = Some(Suspend::Sequence {
                 first: self::number(polling.watches.len()),
-                count: polling.busy.max(polling.harassed) + polling.postponed,
             });
             self.assume(Assumed::LoopsDisturbed.at(place));
             return;
@@ -464,7 +478,6 @@ impl State {
         let watches = polling.watches[first..].to_vec();
         polling.suspend = Some(Suspend::Sequence {
             first: self::number(first),
-            count,
         });
         self.assume(Assumed::SuspendedLoop.at(place));
         self.want_scout(number, place, &watches);
@@ -546,7 +559,7 @@ impl State {
             self.learned |= self.sites.raise_busy(busy);
         }
         let polling = &self.threads[self.current.index()].polling;
-        if !polling.resorted {
+        if !polling.resorted || self.waits_instead_of_timing_out(place) {
             return;
         }
         let mut leaves = matches!(
@@ -556,7 +569,14 @@ impl State {
         effect(operation, &self.objects, &mut |access| {
             leaves |= !polling.memory.knows(access.location);
         });
-        if leaves {
+        if leaves && polling.has_guessed {
+            // Not by itself, perhaps: another thread may have told it to, in a way that wakes nobody.
+            if let Some(site) = polling.iterations.site() {
+                let place = self.sites.site(site).place;
+                self.assume(Assumed::LoopsDisturbed.at(place));
+            }
+            self.threads[self.current.index()].polling.resorted = false;
+        } else if leaves {
             for (site, count) in polling.iterations.counts() {
                 self.learned |= self.sites.raise(site, count);
             }
@@ -564,20 +584,23 @@ impl State {
         }
     }
 
-    /// Whether it is known that polling leads to nothing, though it has not done so for long: threads have continued as a last resort, scouts find out what each of
-    /// them does alone, and none of them has changed anything.
-    #[inline]
-    pub(super) fn polls_for_nothing(&self) -> bool {
-        let is_scouted =
-            |&id: &ThreadId| {
-                let thread = self.thread(id);
-                let is_suspended = thread.next().is_some_and(|next| next.suspended.is_some());
-                !is_suspended
-                    || thread.polling.iterations.site().is_some_and(|site| {
-                        self.sites.is_scouted(site, thread.polling.sequence_past)
-                    })
-            };
-        self.idle >= IDLE && self.started.iter().all(is_scouted)
+    /// Whether the current thread is about to wait for others, as it chose to do at a place at which it chose to time out in earlier iterations. It does
+    /// not leave its loop by itself then. It could have chosen so in each of those, in the same local state, and in other executions it does: by Lemma 1 it needs no more iterations to
+    /// come there. (If it were allowed more, it would be suspended an iteration later, choose again after that, and so on.)
+    fn waits_instead_of_timing_out(&self, place: Place) -> bool {
+        let thread = &self.threads[self.current.index()];
+        let chooses = |one: &Announced| {
+            matches!(
+                one.operation,
+                Operation::Choose {
+                    reason: Reason::Timeout,
+                    ..
+                }
+            ) && std::ptr::eq(one.place, place)
+        };
+        let end = thread.polling.arrived_at.min(thread.announced.len());
+        let earlier = &thread.announced[end.saturating_sub(LONGEST_LOOP)..end];
+        thread.waits_in_time && earlier.iter().any(chooses)
     }
 
     /// What to say when polling has led to nothing for too long.
@@ -624,6 +647,16 @@ fn alike(kind: Kind) -> u64 {
     match kind {
         Kind::Mutex => mx::ALL_ALIKE,
         Kind::RwLock => rw::ALL_ALIKE,
+        _ => 0,
+    }
+}
+
+/// The part of it that says that something may have changed behind a pointer.
+#[inline]
+fn behind(kind: Kind) -> u64 {
+    match kind {
+        Kind::Mutex => mx::ALL_BEHIND,
+        Kind::RwLock => rw::ALL_BEHIND,
         _ => 0,
     }
 }

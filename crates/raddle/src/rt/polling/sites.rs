@@ -100,6 +100,12 @@ impl Sites {
         self.scout.is_some_and(|scout| scout.thread == thread)
     }
 
+    /// Whether a scout follows this thread now, and nobody else moves.
+    #[inline]
+    pub(in crate::rt) fn is_alone(&self, thread: ThreadId) -> bool {
+        self.scout.is_some_and(|scout| scout.follows(thread))
+    }
+
     pub(super) fn number(&mut self, thread: ThreadId, place: Place, last: Option<Place>) -> usize {
         let address = |place: Place| std::ptr::from_ref(place).addr();
         let key = (thread, address(place), last.map_or(0, address));

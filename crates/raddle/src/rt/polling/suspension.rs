@@ -2,7 +2,7 @@
 
 use raddle_schedule::{Mode, Observed, ThreadId, ValuedAccess};
 
-use super::{Found, Suspended, Watch, Woken, progresses};
+use super::{Found, Suspended, Watch, Woken};
 use crate::rt::Place;
 use crate::rt::effect::Values;
 use crate::rt::state::State;
@@ -61,6 +61,14 @@ impl Thread {
 }
 
 impl State {
+    /// The execution is run on after what it has learned was taken from it: sites may have other numbers from now on.
+    pub(in crate::rt) fn forget_sites(&mut self) {
+        for thread in &mut self.threads {
+            thread.polling.iterations.reset();
+            thread.polling.resorted = false;
+        }
+    }
+
     /// Why a thread that is suspended before its next operation can continue.
     #[inline]
     pub(in crate::rt) fn woken(&self, thread: &Thread, announced: &Announced) -> Option<Woken> {
@@ -97,16 +105,7 @@ impl State {
                 .polling
                 .note_step(announced, found, &step.accesses, &self.objects);
         }
-        // If no step was idle, and this one is not, nobody asks what it changes.
-        if step.last_resort || self.idle > 0 {
-            let changes =
-                |access: &ValuedAccess| progresses(self.objects.kind(access.location), access);
-            if step.accesses.iter().any(changes) {
-                self.idle = 0;
-            } else if step.last_resort {
-                self.idle += 1;
-            }
-        }
+        self.note_turn(id, &announced.operation, step, is_in_loop);
         is_in_loop
     }
 }

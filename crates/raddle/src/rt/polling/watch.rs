@@ -8,7 +8,7 @@
 
 use raddle_schedule::{LocationId, Mode, ValuedAccess};
 
-use super::alike;
+use super::{alike, behind};
 use crate::rt::objects::{Kind, Outside};
 use crate::rt::operation::{mx, rw};
 
@@ -28,9 +28,9 @@ pub(super) struct Watch {
     pub(super) location: LocationId,
     left: u64,
     /// The part of the value that does not matter to the thread.
-    ignored: u64,
+    pub(super) ignored: u64,
     /// The part of the value that says that a lock was left alike.
-    alike: u64,
+    pub(super) alike: u64,
     /// The part of the value that is changed in ways that commute.
     shared: u64,
 }
@@ -104,6 +104,9 @@ fn add(watches: &mut Vec<Watch>, first: usize, watch: Watch) {
     }
 }
 
+/// How many iterations ago a thread has touched what it knows lately. A loop that looks at another object in each iteration comes back to the first within so many.
+const LATELY: u32 = 16;
+
 /// What a thread expects to find, and what it has touched.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
@@ -152,6 +155,8 @@ pub(super) struct Change {
     pub(super) is_within_iteration: bool,
     /// Whether only threads that poll have changed it.
     pub(super) in_loops: bool,
+    /// Whether there is more to see than that a lock was left alike by a thread that may have changed something behind a pointer.
+    pub(super) is_certain: bool,
 }
 
 impl Memory {
@@ -190,9 +195,12 @@ impl Memory {
         };
         let outside = outside.seen_by(mode, expected.outside);
         let compared = expected.known & !unseen & !alike(kind);
-        let change = ((expected.value ^ before) & compared != 0).then_some(Change {
+        let differs = (expected.value ^ before) & expected.known;
+        let is_certain = differs & compared != 0;
+        let change = (is_certain || differs & behind(kind) != 0).then_some(Change {
             is_within_iteration: expected.iteration == self.iterations,
             in_loops: outside == expected.outside,
+            is_certain,
         });
         let added = expected.value.wrapping_add(after.wrapping_sub(before));
         *expected = Expected {
@@ -281,6 +289,13 @@ impl Memory {
     pub(super) fn knew(&self, location: LocationId) -> bool {
         let mut touches = self.touches[self.sequence..self.iteration].iter();
         touches.any(|touch| touch.watch.location == location)
+    }
+
+    /// Whether the thread has touched a location in its last iterations, though it may have been disturbed since.
+    pub(super) fn knows_lately(&self, location: LocationId) -> bool {
+        let expected = self.expected.get(location.index());
+        let touched = expected.map_or(0, |expected| expected.iteration);
+        touched > 0 && touched + LATELY >= self.iterations
     }
 
     /// Whether this iteration has touched nothing so far that those before it have not, and has changed nothing but that it holds locks.
