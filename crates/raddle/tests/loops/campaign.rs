@@ -1,7 +1,7 @@
 //! Many random programs.
 //!
 //! `RADDLE_LOOP_PROGRAMS` says how many, `RADDLE_LOOP_SEED` where they begin. `RADDLE_LOOP_PROFILE=everything` is without restriction,
-//! `everything-Counter-LookOnce` without loops of the form `Counter` and without those that look by `Once`, `references` only with loops that look at references. With `RADDLE_LOOP_FINDINGS` all differences go to that file, made small, and the
+//! `everything-Counter-LookOnce` without loops of the form `Counter` and without those that look by `Once`, `references` only with loops that look at references, `pairs` with two threads that wait for each other. With `RADDLE_LOOP_FINDINGS` all differences go to that file, made small, and the
 //! campaign goes on after them.
 
 use std::collections::BTreeMap;
@@ -76,8 +76,10 @@ fn profile() -> Profile {
         return Profile::holds();
     };
     let mut names = asked.split('-');
-    if names.clone().next() == Some("references") {
-        return Profile::references();
+    match names.clone().next() {
+        Some("references") => return Profile::references(),
+        Some("pairs") => return Profile::pairs(),
+        _ => {}
     }
     assert_eq!(
         names.next(),

@@ -3,7 +3,7 @@
 //! The interpreter searches the whole states of a program, so that a loop without a bound is no problem to it: states repeat. The
 //! runtime has to know which iterations it may leave out.
 //!
-//! - `syntax.rs`: programs. `generate.rs`: random ones, by profiles. `shrink.rs`: smaller ones.
+//! - `syntax.rs`: programs. `generate/`: random ones, by profiles. `shrink.rs`: smaller ones.
 //! - `interpret.rs`: all outcomes of a program, by explicit-state search.
 //! - `real.rs`: the same program as Rust code that uses `raddle`.
 //! - `compare.rs`: what must agree. `campaign.rs`: many programs. `fixed.rs`: programs that showed something once.
