@@ -20,21 +20,74 @@ pub(super) const LEAF: usize = 4;
 /// Sets of leaves and inner nodes are bits of a word.
 const MOST_LEAVES: usize = 64;
 
-/// The leaves with bytes of a word, and which bits of it.
-type Portions = Box<[(u8, u64)]>;
+/// All nodes of a state but the root. There is room for every number of 8 bits, so that looking at one needs no check.
+pub(super) type Nodes = [u32; 1 << u8::BITS];
+
+/// Bits that a word and a leaf have in common.
+///
+/// Leaves and words are sums of them, so a change of a leaf follows from that of a word, and the other way round.
+#[derive(Clone, Copy, Debug)]
+struct Portion {
+    word: u8,
+    leaf: u8,
+    /// By how much a word is rotated to the right, so that the bits are where they are in the leaf.
+    rotation: u8,
+    /// Which bits of the leaf they are.
+    bits: u32,
+    /// The inner nodes above the leaf.
+    above: u64,
+}
+
+impl Portion {
+    #[inline]
+    fn of_word(&self, word: u64) -> u32 {
+        word.rotate_right(self.rotation.into()) as u32 & self.bits
+    }
+
+    #[inline]
+    fn of_leaf(&self, leaf: u32) -> u64 {
+        u64::from(leaf & self.bits).rotate_left(self.rotation.into())
+    }
+}
+
+/// The portions of leaves whose inner nodes above are these. Bytes that are moved by the same distance are one.
+fn portions(leaves: &[[Byte; LEAF]], above: &[u64]) -> Vec<Portion> {
+    let mut portions: Vec<Portion> = Vec::new();
+    for (number, (leaf, &above)) in leaves.iter().zip(above).enumerate() {
+        for (place, &byte) in leaf.iter().enumerate() {
+            if byte == NO_BYTE {
+                continue;
+            }
+            let portion = Portion {
+                word: (byte / 8) as u8,
+                leaf: number as u8,
+                rotation: ((usize::from(byte) + 8 - place) % 8 * 8) as u8,
+                bits: 0xff << (8 * place),
+                above,
+            };
+            let like = portions.iter_mut().find(|other| {
+                (other.word, other.leaf, other.rotation)
+                    == (portion.word, portion.leaf, portion.rotation)
+            });
+            match like {
+                Some(like) => like.bits |= portion.bits,
+                None => portions.push(portion),
+            }
+        }
+    }
+    portions
+}
 
 /// How the states are split whose parts have certain ends.
 #[derive(Clone, Debug)]
 pub struct Form {
     ends: Box<[u32]>,
     words: usize,
-    leaves: Box<[[Byte; LEAF]]>,
+    /// The portions of each leaf, and those of each word.
+    leaves: Box<[Box<[Portion]>]>,
+    of_word: Box<[Box<[Portion]>]>,
     /// The two nodes below each inner node. Leaves are the first nodes; what is below is before what is above, and the root is last.
     inner: Box<[(u8, u8)]>,
-    /// The leaves of each word.
-    of_word: Box<[Portions]>,
-    /// The inner nodes above each leaf.
-    above: Box<[u64]>,
 }
 
 impl Form {
@@ -77,40 +130,32 @@ impl Form {
         });
         inner.push((root[0], root[1]));
         debug_assert_eq!(inner.len() + 1, leaves.len());
-        let mut of_word = vec![Vec::new(); words];
-        for (number, leaf) in leaves.iter().enumerate() {
-            for (word, portions) in of_word.iter_mut().enumerate() {
-                let bits: u64 = (leaf.iter())
-                    .filter(|&&byte| byte != NO_BYTE && usize::from(byte) / 8 == word)
-                    .map(|&byte| 0xff << (byte % 8 * 8))
-                    .sum();
-                if bits != 0 {
-                    portions.push((number as u8, bits));
-                }
-            }
-        }
-        debug_assert!(
-            (of_word.iter()).all(|portions: &Vec<_>| portions
-                .iter()
-                .map(|(_, bits)| *bits)
-                .sum::<u64>()
-                == u64::MAX),
-            "every byte is in one leaf"
-        );
         let mut above = vec![0_u64; leaves.len() + inner.len()];
         for (number, &(left, right)) in inner.iter().enumerate().rev() {
             let up = above[leaves.len() + number] | 1 << number;
             above[usize::from(left)] = up;
             above[usize::from(right)] = up;
         }
-        above.truncate(leaves.len());
+        let portions = portions(&leaves, &above);
+        debug_assert_eq!(
+            portions.iter().map(|portion| portion.bits.count_ones()).sum::<u32>() as usize,
+            words * u64::BITS as usize,
+            "every byte is in one leaf"
+        );
+        let those = |is_it: &dyn Fn(&Portion) -> bool| {
+            let those = portions.iter().filter(|portion| is_it(portion));
+            those.copied().collect()
+        };
         Some(Self {
             ends: ends.into(),
             words,
-            leaves: leaves.into(),
+            leaves: (0..leaves.len())
+                .map(|leaf| those(&|portion| usize::from(portion.leaf) == leaf))
+                .collect(),
+            of_word: (0..words)
+                .map(|word| those(&|portion| usize::from(portion.word) == word))
+                .collect(),
             inner: inner.into(),
-            of_word: of_word.into_iter().map(Vec::into_boxed_slice).collect(),
-            above: above.into(),
         })
     }
 
@@ -120,45 +165,50 @@ impl Form {
         *self.ends == *ends
     }
 
+    /// How many nodes there are, but for the root.
     #[inline]
-    fn leaf(&self, number: usize, words: &[u64]) -> u32 {
-        let mut leaf = 0;
-        for (place, &byte) in self.leaves[number].iter().enumerate() {
-            if byte != NO_BYTE {
-                let value = words[usize::from(byte) / 8] >> (byte % 8 * 8);
-                leaf |= u32::from(value as u8) << (8 * place);
-            }
-        }
-        leaf
+    fn nodes(&self) -> usize {
+        self.leaves.len() + self.inner.len() - 1
     }
 
-    /// The root of a state. `nodes` become its nodes, but for the root. If they are those of a state before it, its words are given, and only
+    /// Changes the leaves as a word has changed, and returns the inner nodes above those that are others now.
+    #[inline]
+    fn change(&self, nodes: &mut Nodes, word: usize, differs: u64) -> u64 {
+        let mut above = 0;
+        for portion in &self.of_word[word] {
+            let differs = portion.of_word(differs);
+            nodes[usize::from(portion.leaf)] ^= differs;
+            above |= if differs == 0 { 0 } else { portion.above };
+        }
+        above
+    }
+
+    /// The root of a state. `nodes` become its nodes. If they are those of a state before it, its words are given, and only
     /// what differs is looked at.
     #[inline]
     pub(super) fn root<R>(
         &self,
-        nodes: &mut Vec<u32>,
+        nodes: &mut Nodes,
         before: Option<&[u64]>,
         words: &[u64],
         mut number: impl FnMut(u64) -> Result<u32, R>,
     ) -> Result<u64, R> {
+        let leaves = self.leaves.len();
         let mut to_do = 0_u64;
-        if before.is_none() {
-            nodes.clear();
-            nodes.extend((0..self.leaves.len()).map(|leaf| self.leaf(leaf, words)));
-            nodes.resize(self.leaves.len() + self.inner.len() - 1, 0);
-            to_do = u64::MAX >> (64 - self.inner.len());
-        }
-        let before = before.unwrap_or(words);
-        for (word, (old, new)) in before.iter().zip(words).enumerate() {
-            let differs = old ^ new;
-            if differs != 0 {
-                for &(leaf, bits) in &self.of_word[word] {
-                    if differs & bits != 0 {
-                        nodes[usize::from(leaf)] = self.leaf(leaf.into(), words);
-                        to_do |= self.above[usize::from(leaf)];
+        match before {
+            Some(before) => {
+                for (word, (old, new)) in before.iter().zip(words).enumerate() {
+                    if old != new {
+                        to_do |= self.change(nodes, word, old ^ new);
                     }
                 }
+            }
+            None => {
+                nodes[..leaves].fill(0);
+                for (word, &new) in words.iter().enumerate() {
+                    self.change(nodes, word, new);
+                }
+                to_do = u64::MAX >> (64 - self.inner.len());
             }
         }
         let root = self.inner.len() - 1;
@@ -168,7 +218,7 @@ impl Form {
             to_do &= to_do - 1;
             let (left, right) = self.inner[next];
             let pair = super::pair(nodes[usize::from(left)], nodes[usize::from(right)]);
-            nodes[self.leaves.len() + next] = number(pair)?;
+            nodes[usize::from((leaves + next) as u8)] = number(pair)?;
         }
         let (left, right) = self.inner[root];
         let (left, right) = (nodes[usize::from(left)], nodes[usize::from(right)]);
@@ -176,53 +226,78 @@ impl Form {
     }
 }
 
-/// A state by its form, with all its nodes but the root.
+/// A state by its form.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Formed {
     pub(super) words: Vec<u64>,
-    pub(super) nodes: Vec<u32>,
+    /// All nodes but the root, and others that mean nothing, so that they can be copied by the chunk.
+    nodes: Vec<[u32; CHUNK]>,
 }
 
+const CHUNK: usize = 8;
+
+/// What no inner node is.
+const NO_NUMBER: u32 = u32::MAX;
+
 impl Formed {
+    /// Copies its nodes.
+    #[inline]
+    pub(super) fn copy_to(&self, nodes: &mut Nodes) {
+        for (from, to) in self.nodes.iter().zip(nodes.as_chunks_mut().0) {
+            *to = *from;
+        }
+    }
+
+    /// Becomes another.
+    #[inline]
+    pub(super) fn become_like(&mut self, other: &Self) {
+        if self.nodes.len() != other.nodes.len() {
+            self.clone_from(other);
+            return;
+        }
+        for (to, from) in self.nodes.iter_mut().zip(&other.nodes) {
+            *to = *from;
+        }
+        for (to, from) in self.words.iter_mut().zip(&other.words) {
+            *to = *from;
+        }
+    }
+
     /// Goes to the state with a root. Only what is below other nodes than those of the state before is looked at.
     pub(super) fn go_to<F: Family>(&mut self, form: &Form, pairs: &Interned<F>, root: u64) {
         let leaves = form.leaves.len();
         let last = form.inner.len() - 1;
-        let is_first = self.nodes.is_empty();
-        if is_first {
+        if self.nodes.is_empty() {
+            // Leaves and words are those of each other.
             self.words.resize(form.words, 0);
-            self.nodes.resize(leaves + last, 0);
+            self.nodes.resize(form.nodes().div_ceil(CHUNK), [0; CHUNK]);
+            self.nodes.as_flattened_mut()[leaves..].fill(NO_NUMBER);
         }
+        let nodes = self.nodes.as_flattened_mut();
         let mut to_do = 1_u64 << last;
         while to_do != 0 {
             let next = to_do.ilog2() as usize;
-            to_do &= !(1 << next);
+            to_do ^= 1 << next;
             let pair = match next == last {
                 true => super::pair(node::number_of_formed((root >> 32) as u32), root as u32),
-                false => pairs.get(self.nodes[leaves + next]),
+                false => pairs.get(nodes[leaves + next]),
             };
             let (left, right) = form.inner[next];
             for (child, value) in [(left, (pair >> 32) as u32), (right, pair as u32)] {
                 let child = usize::from(child);
-                if self.nodes[child] == value && !is_first {
+                let differs = nodes[child] ^ value;
+                if differs == 0 {
                     continue;
                 }
-                self.nodes[child] = value;
-                match child.checked_sub(leaves) {
-                    Some(inner) => to_do |= 1 << inner,
-                    None => self.put_leaf(&form.leaves[child], value),
+                nodes[child] = value;
+                match form.leaves.get(child) {
+                    None => to_do |= 1 << (child - leaves),
+                    Some(portions) => {
+                        for portion in portions {
+                            self.words[usize::from(portion.word)] ^= portion.of_leaf(differs);
+                        }
+                    }
                 }
-            }
-        }
-    }
-
-    fn put_leaf(&mut self, leaf: &[Byte; LEAF], value: u32) {
-        for (place, &byte) in leaf.iter().enumerate() {
-            if byte != NO_BYTE {
-                let (word, shift) = (usize::from(byte) / 8, byte % 8 * 8);
-                let value = u64::from((value >> (8 * place)) as u8);
-                let word = &mut self.words[word];
-                *word = *word & !(0xff << shift) | value << shift;
             }
         }
     }

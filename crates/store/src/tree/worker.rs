@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 
-use super::form::{Form, Formed};
+use super::form::{self, Form, Formed};
 use super::quotients::Entered;
 use super::shape::{self, Nodes, Source};
 use super::{Crowded, Tables, Tree, is_formed};
@@ -27,7 +27,7 @@ pub(super) struct TreeWorker<'s, F: Family> {
     /// The state that was read last, if it has the form.
     last_read: Formed,
     /// The nodes of the state that was queued last and has the form.
-    nodes: Vec<u32>,
+    nodes: Box<form::Nodes>,
     numbers: Numbers,
     /// The ends of the state that was looked at last, and the form if that fits.
     last_ends: Option<Range<u32>>,
@@ -135,7 +135,7 @@ impl<'s, F: Family> TreeWorker<'s, F> {
             roots: Vec::new(),
             changed: Vec::new(),
             last_read: Formed::default(),
-            nodes: Vec::new(),
+            nodes: Box::new([0; _]),
             numbers: Numbers {
                 spare_word: Spare::default(),
                 spare_pair: Spare::default(),
@@ -182,8 +182,7 @@ impl<'s, F: Family> TreeWorker<'s, F> {
         };
         let mut words_before = None;
         if before.is_formed {
-            self.nodes.clear();
-            self.nodes.extend_from_slice(&before.formed.nodes);
+            before.formed.copy_to(&mut self.nodes);
             words_before = Some(&*before.formed.words);
         }
         form.root(&mut self.nodes, words_before, state.words, |pair| {
@@ -275,9 +274,7 @@ impl<F: Family> Worker for TreeWorker<'_, F> {
         self.parents[parent].is_formed = is_formed;
         if is_formed {
             self.read(id, words);
-            let parent = &mut self.parents[parent].formed;
-            parent.words.clone_from(&self.last_read.words);
-            parent.nodes.clone_from(&self.last_read.nodes);
+            self.parents[parent].formed.become_like(&self.last_read);
         } else {
             let parent = &mut self.parents[parent].other;
             parent.descend(&self.store.words, &self.store.pairs, id.0);
