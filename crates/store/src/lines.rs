@@ -207,16 +207,11 @@ impl<W: Word> Lines<W> {
         let mut start = self.start_of(self.home(hash));
         while let Some(line) = self.line_at(start) {
             // In a circle.
-            let first = hash as usize % LINE;
-            let mut place = first;
-            loop {
+            for place in 0..LINE {
+                let place = (hash as usize + place) % LINE;
                 let seen = see(start + place, &line[place]);
                 if seen.is_some() {
                     return seen;
-                }
-                place = (place + 1) % LINE;
-                if place == first {
-                    break;
                 }
             }
             start += LINE;

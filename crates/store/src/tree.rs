@@ -31,6 +31,7 @@ use crate::lines::{Lines, Load};
 use crate::{Memory, StateId, Store, Worker};
 
 mod form;
+mod known;
 mod learn;
 mod quotients;
 mod roots;

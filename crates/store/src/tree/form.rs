@@ -138,7 +138,10 @@ impl Form {
         }
         let portions = portions(&leaves, &above);
         debug_assert_eq!(
-            portions.iter().map(|portion| portion.bits.count_ones()).sum::<u32>() as usize,
+            portions
+                .iter()
+                .map(|portion| portion.bits.count_ones())
+                .sum::<u32>() as usize,
             words * u64::BITS as usize,
             "every byte is in one leaf"
         );

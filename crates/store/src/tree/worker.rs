@@ -4,12 +4,12 @@ use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 use super::form::{self, Form, Formed};
+use super::known::{KnownPairs, KnownRoots};
 use super::quotients::Entered;
 use super::shape::{self, Nodes, Source};
 use super::{Crowded, Tables, Tree, is_formed};
 use crate::batch::Batch;
 use crate::family::{Family, Lock};
-use crate::hash::mix;
 use crate::interned::{Refused, Spare};
 use crate::parts::Parts;
 use crate::{Inserted, Insertion, StateId, StoreFull, Tell, Told, Worker};
@@ -20,8 +20,10 @@ pub(super) struct TreeWorker<'s, F: Family> {
     parents: Vec<Parent>,
     /// Which of them was begun last.
     parent: usize,
-    /// The roots of the states that are being inserted, as far as they are known.
-    roots: Vec<Result<u64, StoreFull>>,
+    /// Of how many states that are being inserted the roots were found, and those about which there is something to do or to tell.
+    found: usize,
+    sought: Vec<Sought>,
+    known_roots: KnownRoots,
     /// The words of the current state that have changed.
     changed: Vec<u32>,
     /// The state that was read last, if it has the form.
@@ -38,13 +40,17 @@ pub(super) struct TreeWorker<'s, F: Family> {
 struct Numbers {
     spare_word: Spare,
     spare_pair: Spare,
-    /// Some pairs and their numbers, which never change.
-    known_pairs: Box<[(u64, u32)]>,
+    known_pairs: KnownPairs,
     crowded: Option<Crowded>,
 }
 
-const KNOWN_PAIRS_BITS: u32 = 11;
-const NO_NUMBER: u32 = u32::MAX;
+/// The root of a state of the batch.
+struct Sought {
+    number: usize,
+    root: Result<u64, StoreFull>,
+    /// Whether it was found before, so that it is in the set when it is its turn.
+    is_known: bool,
+}
 
 /// A state that was begun: its nodes by the form, or others.
 #[derive(Default)]
@@ -88,17 +94,13 @@ impl<F: Family> Source for Adding<'_, F> {
 
     #[inline]
     fn pair(&mut self, pair: u64) -> Result<u32, StoreFull> {
-        let known = (mix(pair) >> (64 - KNOWN_PAIRS_BITS)) as usize;
-        if let (there, number) = self.numbers.known_pairs[known]
-            && there == pair
-            && number != NO_NUMBER
-        {
+        if let Some(number) = self.numbers.known_pairs.get(pair) {
             return Ok(number);
         }
         let spare = &mut self.numbers.spare_pair;
         let number = (self.store.pairs).number(&self.tables.pairs, spare, pair);
         let number = self.or_crowded(number, Crowded::Pair(pair))?;
-        self.numbers.known_pairs[known] = (pair, number);
+        self.numbers.known_pairs.put(pair, number);
         Ok(number)
     }
 }
@@ -132,14 +134,16 @@ impl<'s, F: Family> TreeWorker<'s, F> {
             store,
             parents: vec![Parent::default()],
             parent: 0,
-            roots: Vec::new(),
+            found: 0,
+            sought: Vec::new(),
+            known_roots: KnownRoots::new(),
             changed: Vec::new(),
             last_read: Formed::default(),
             nodes: Box::new([0; _]),
             numbers: Numbers {
                 spare_word: Spare::default(),
                 spare_pair: Spare::default(),
-                known_pairs: vec![(0, NO_NUMBER); 1 << KNOWN_PAIRS_BITS].into(),
+                known_pairs: KnownPairs::new(),
                 crowded: None,
             },
             last_ends: None,
@@ -191,21 +195,32 @@ impl<'s, F: Family> TreeWorker<'s, F> {
     }
 
     /// Finds the roots of states until a table must grow.
-    fn find_roots(&mut self, tables: &Tables<F>, batch: &Batch) -> Option<Crowded> {
-        while self.roots.len() < batch.len() {
-            let root = self.root_of(tables, batch, self.roots.len());
+    fn find_roots(&mut self, tables: &Tables<F>, batch: &Batch, tell: Tell) -> Option<Crowded> {
+        while self.found < batch.len() {
+            let number = self.found;
+            let root = self.root_of(tables, batch, number);
             if self.numbers.crowded.is_some() {
                 return self.numbers.crowded.take();
             }
-            if let Ok(root) = root {
+            self.found += 1;
+            let is_known = root.is_ok_and(|root| self.known_roots.put(root));
+            if let Ok(root) = root
+                && !is_known
+            {
                 tables.roots.prefetch(root);
             }
-            self.roots.push(root);
+            if tell == Tell::All || !is_known {
+                self.sought.push(Sought {
+                    number,
+                    root,
+                    is_known,
+                });
+            }
         }
         None
     }
 
-    /// Inserts states from a number on, until all are or a table must grow.
+    /// Inserts states, from one of those that are sought on, until all are or a table must grow.
     fn insert(
         &mut self,
         tables: &Tables<F>,
@@ -214,13 +229,14 @@ impl<'s, F: Family> TreeWorker<'s, F> {
         tell: Tell,
         told: &mut Told<'_>,
     ) -> Option<Crowded> {
-        let crowded = self.find_roots(tables, batch);
+        let crowded = self.find_roots(tables, batch, tell);
         if crowded.is_some() {
             return crowded;
         }
-        while *next < self.roots.len() {
-            let insertion = match self.roots[*next] {
+        while let Some(sought) = self.sought.get(*next) {
+            let insertion = match sought.root {
                 Err(full) => Err(full),
+                Ok(root) if sought.is_known => Ok((StateId(root), Inserted::Known)),
                 Ok(root) => match tables.roots.enter(root, self.store.len_now()) {
                     Entered::Crowded => return Some(Crowded::Root(root)),
                     Entered::Known => Ok((StateId(root), Inserted::Known)),
@@ -228,7 +244,7 @@ impl<'s, F: Family> TreeWorker<'s, F> {
                 },
             };
             if tell == Tell::All || !matches!(insertion, Ok((_, Inserted::Known))) {
-                told(*next, batch.words(*next), insertion);
+                told(sought.number, batch.words(sought.number), insertion);
             }
             *next += 1;
         }
@@ -291,7 +307,8 @@ impl<F: Family> Worker for TreeWorker<'_, F> {
         {
             store.make_room(&crowded);
         }
-        self.roots.clear();
+        self.found = 0;
+        self.sought.clear();
         self.last_ends = None;
         batch.clear();
         // The state that was begun last may have more successors.
