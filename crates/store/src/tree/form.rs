@@ -9,7 +9,7 @@
 
 use super::node;
 use crate::family::Family;
-use crate::interned::Interned;
+use crate::interned::Own;
 
 /// A byte of a state, by its number; no byte in leaves that are not full.
 pub(super) type Byte = u16;
@@ -50,11 +50,27 @@ impl Portion {
     }
 }
 
+/// The same bytes of a leaf, so that few are moved by distances of their own: each where it is in its half of a word, if no other is.
+fn arranged(bytes: [Byte; LEAF]) -> [Byte; LEAF] {
+    let mut leaf = [NO_BYTE; LEAF];
+    let mut rest = Vec::new();
+    for byte in bytes.into_iter().filter(|byte| *byte != NO_BYTE) {
+        match &mut leaf[usize::from(byte) % LEAF] {
+            place if *place == NO_BYTE => *place = byte,
+            _ => rest.push(byte),
+        }
+    }
+    for place in leaf.iter_mut().filter(|place| **place == NO_BYTE) {
+        *place = rest.pop().unwrap_or(NO_BYTE);
+    }
+    leaf
+}
+
 /// The portions of leaves whose inner nodes above are these. Bytes that are moved by the same distance are one.
 fn portions(leaves: &[[Byte; LEAF]], above: &[u64]) -> Vec<Portion> {
     let mut portions: Vec<Portion> = Vec::new();
     for (number, (leaf, &above)) in leaves.iter().zip(above).enumerate() {
-        for (place, &byte) in leaf.iter().enumerate() {
+        for (place, byte) in arranged(*leaf).into_iter().enumerate() {
             if byte == NO_BYTE {
                 continue;
             }
@@ -267,41 +283,45 @@ impl Formed {
     }
 
     /// Goes to the state with a root. Only what is below other nodes than those of the state before is looked at.
-    pub(super) fn go_to<F: Family>(&mut self, form: &Form, pairs: &Interned<F>, root: u64) {
+    pub(super) fn go_to<F: Family>(&mut self, form: &Form, pairs: &mut Own<'_, F>, root: u64) {
         let leaves = form.leaves.len();
-        let last = form.inner.len() - 1;
         if self.nodes.is_empty() {
             // Leaves and words are those of each other.
             self.words.resize(form.words, 0);
             self.nodes.resize(form.nodes().div_ceil(CHUNK), [0; CHUNK]);
             self.nodes.as_flattened_mut()[leaves..].fill(NO_NUMBER);
         }
-        let nodes = self.nodes.as_flattened_mut();
-        let mut to_do = 1_u64 << last;
+        let left = node::number_of_formed((root >> 32) as u32);
+        let mut to_do = self.set_below(form, form.inner.len() - 1, left, root as u32);
         while to_do != 0 {
             let next = to_do.ilog2() as usize;
+            let pair = pairs.get(self.nodes.as_flattened()[leaves + next]);
             to_do ^= 1 << next;
-            let pair = match next == last {
-                true => super::pair(node::number_of_formed((root >> 32) as u32), root as u32),
-                false => pairs.get(nodes[leaves + next]),
-            };
-            let (left, right) = form.inner[next];
-            for (child, value) in [(left, (pair >> 32) as u32), (right, pair as u32)] {
-                let child = usize::from(child);
-                let differs = nodes[child] ^ value;
-                if differs == 0 {
-                    continue;
-                }
-                nodes[child] = value;
-                match form.leaves.get(child) {
-                    None => to_do |= 1 << (child - leaves),
-                    Some(portions) => {
-                        for portion in portions {
-                            self.words[usize::from(portion.word)] ^= portion.of_leaf(differs);
-                        }
-                    }
-                }
-            }
+            to_do |= self.set_below(form, next, (pair >> 32) as u32, pair as u32);
         }
+    }
+
+    /// Sets the nodes below an inner one, and returns those inner nodes of them that are others now.
+    #[inline]
+    fn set_below(&mut self, form: &Form, inner: usize, left: u32, right: u32) -> u64 {
+        let (left_node, right_node) = form.inner[inner];
+        self.set(form, left_node, left) | self.set(form, right_node, right)
+    }
+
+    #[inline]
+    fn set(&mut self, form: &Form, node: u8, value: u32) -> u64 {
+        let there = &mut self.nodes.as_flattened_mut()[usize::from(node)];
+        let differs = *there ^ value;
+        if differs == 0 {
+            return 0;
+        }
+        *there = value;
+        let Some(portions) = form.leaves.get(usize::from(node)) else {
+            return 1 << (usize::from(node) - form.leaves.len());
+        };
+        for portion in portions {
+            self.words[usize::from(portion.word)] ^= portion.of_leaf(differs);
+        }
+        0
     }
 }

@@ -5,8 +5,8 @@
 
 use crate::hash::mix;
 
-const PAIRS_BITS: u32 = 11;
-const ROOTS_BITS: u32 = 13;
+const PAIRS_BITS: u32 = 12;
+const ROOTS_BITS: u32 = 14;
 
 /// Some pairs and their numbers.
 pub(super) struct KnownPairs(Box<[(u64, u32); 1 << PAIRS_BITS]>);

@@ -10,7 +10,7 @@ use super::shape::{self, Nodes, Source};
 use super::{Crowded, Tables, Tree, is_formed};
 use crate::batch::Batch;
 use crate::family::{Family, Lock};
-use crate::interned::{Refused, Spare};
+use crate::interned::{Own, Refused};
 use crate::parts::Parts;
 use crate::{Inserted, Insertion, StateId, StoreFull, Tell, Told, Worker};
 
@@ -30,16 +30,16 @@ pub(super) struct TreeWorker<'s, F: Family> {
     last_read: Formed,
     /// The nodes of the state that was queued last and has the form.
     nodes: Box<form::Nodes>,
-    numbers: Numbers,
+    numbers: Numbers<'s, F>,
     /// The ends of the state that was looked at last, and the form if that fits.
     last_ends: Option<Range<u32>>,
     last_form: Option<&'s Form>,
 }
 
 /// How a worker gets numbers of words and pairs.
-struct Numbers {
-    spare_word: Spare,
-    spare_pair: Spare,
+struct Numbers<'s, F: Family> {
+    words: Own<'s, F>,
+    pairs: Own<'s, F>,
     known_pairs: KnownPairs,
     crowded: Option<Crowded>,
 }
@@ -61,13 +61,12 @@ struct Parent {
 }
 
 /// Numbers for what is new.
-struct Adding<'a, F: Family> {
-    store: &'a Tree<F>,
+struct Adding<'a, 's, F: Family> {
     tables: &'a Tables<F>,
-    numbers: &'a mut Numbers,
+    numbers: &'a mut Numbers<'s, F>,
 }
 
-impl<F: Family> Adding<'_, F> {
+impl<F: Family> Adding<'_, '_, F> {
     fn or_crowded(
         &mut self,
         number: Result<u32, Refused>,
@@ -82,13 +81,12 @@ impl<F: Family> Adding<'_, F> {
     }
 }
 
-impl<F: Family> Source for Adding<'_, F> {
+impl<F: Family> Source for Adding<'_, '_, F> {
     type Refused = StoreFull;
 
     #[inline]
     fn word(&mut self, word: u64) -> Result<u32, StoreFull> {
-        let spare = &mut self.numbers.spare_word;
-        let number = (self.store.words).number(&self.tables.words, spare, word);
+        let number = self.numbers.words.number(&self.tables.words, word);
         self.or_crowded(number, Crowded::Word(word))
     }
 
@@ -97,8 +95,7 @@ impl<F: Family> Source for Adding<'_, F> {
         if let Some(number) = self.numbers.known_pairs.get(pair) {
             return Ok(number);
         }
-        let spare = &mut self.numbers.spare_pair;
-        let number = (self.store.pairs).number(&self.tables.pairs, spare, pair);
+        let number = self.numbers.pairs.number(&self.tables.pairs, pair);
         let number = self.or_crowded(number, Crowded::Pair(pair))?;
         self.numbers.known_pairs.put(pair, number);
         Ok(number)
@@ -141,8 +138,8 @@ impl<'s, F: Family> TreeWorker<'s, F> {
             last_read: Formed::default(),
             nodes: Box::new([0; _]),
             numbers: Numbers {
-                spare_word: Spare::default(),
-                spare_pair: Spare::default(),
+                words: store.words.own(),
+                pairs: store.pairs.own(),
                 known_pairs: KnownPairs::new(),
                 crowded: None,
             },
@@ -168,7 +165,6 @@ impl<'s, F: Family> TreeWorker<'s, F> {
         let (changed, parent) = batch.changed(number);
         let before = &self.parents[parent];
         let mut adding = Adding {
-            store: self.store,
             tables,
             numbers: &mut self.numbers,
         };
@@ -273,7 +269,7 @@ impl<F: Family> Worker for TreeWorker<'_, F> {
         words.clear();
         if is_formed(id.0) {
             let form = self.form();
-            self.last_read.go_to(form, &self.store.pairs, id.0);
+            self.last_read.go_to(form, &mut self.numbers.pairs, id.0);
             words.extend_from_slice(&self.last_read.words);
         } else {
             shape::read(&self.store.words, &self.store.pairs, id.0, words);
