@@ -23,75 +23,28 @@ const MOST_LEAVES: usize = 64;
 /// All nodes of a state but the root. There is room for every number of 8 bits, so that looking at one needs no check.
 pub(super) type Nodes = [u32; 1 << u8::BITS];
 
-/// Bits that a word and a leaf have in common.
-///
-/// Leaves and words are sums of them, so a change of a leaf follows from that of a word, and the other way round.
-#[derive(Clone, Copy, Debug)]
-struct Portion {
-    word: u8,
+/// Where a byte of a word is in the tree.
+#[derive(Clone, Copy, Debug, Default)]
+struct Place {
     leaf: u8,
-    /// By how much a word is rotated to the right, so that the bits are where they are in the leaf.
-    rotation: u8,
-    /// Which bits of the leaf they are.
-    bits: u32,
+    /// By how many bits it is shifted there.
+    shift: u8,
     /// The inner nodes above the leaf.
     above: u64,
 }
 
-impl Portion {
-    #[inline]
-    fn of_word(&self, word: u64) -> u32 {
-        word.rotate_right(self.rotation.into()) as u32 & self.bits
-    }
+/// Bytes of a word.
+const WORD: usize = size_of::<u64>();
 
-    #[inline]
-    fn of_leaf(&self, leaf: u32) -> u64 {
-        u64::from(leaf & self.bits).rotate_left(self.rotation.into())
+/// Calls `see` for every byte that is not zero: its number, and the byte.
+#[inline]
+fn for_each_byte(mut bits: u64, mut see: impl FnMut(usize, u8)) {
+    while bits != 0 {
+        let number = bits.trailing_zeros() / 8;
+        let byte = (bits >> (8 * number)) as u8;
+        see(number as usize, byte);
+        bits ^= u64::from(byte) << (8 * number);
     }
-}
-
-/// The same bytes of a leaf, so that few are moved by distances of their own: each where it is in its half of a word, if no other is.
-fn arranged(bytes: [Byte; LEAF]) -> [Byte; LEAF] {
-    let mut leaf = [NO_BYTE; LEAF];
-    let mut rest = Vec::new();
-    for byte in bytes.into_iter().filter(|byte| *byte != NO_BYTE) {
-        match &mut leaf[usize::from(byte) % LEAF] {
-            place if *place == NO_BYTE => *place = byte,
-            _ => rest.push(byte),
-        }
-    }
-    for place in leaf.iter_mut().filter(|place| **place == NO_BYTE) {
-        *place = rest.pop().unwrap_or(NO_BYTE);
-    }
-    leaf
-}
-
-/// The portions of leaves whose inner nodes above are these. Bytes that are moved by the same distance are one.
-fn portions(leaves: &[[Byte; LEAF]], above: &[u64]) -> Vec<Portion> {
-    let mut portions: Vec<Portion> = Vec::new();
-    for (number, (leaf, &above)) in leaves.iter().zip(above).enumerate() {
-        for (place, byte) in arranged(*leaf).into_iter().enumerate() {
-            if byte == NO_BYTE {
-                continue;
-            }
-            let portion = Portion {
-                word: (byte / 8) as u8,
-                leaf: number as u8,
-                rotation: ((usize::from(byte) + 8 - place) % 8 * 8) as u8,
-                bits: 0xff << (8 * place),
-                above,
-            };
-            let like = portions.iter_mut().find(|other| {
-                (other.word, other.leaf, other.rotation)
-                    == (portion.word, portion.leaf, portion.rotation)
-            });
-            match like {
-                Some(like) => like.bits |= portion.bits,
-                None => portions.push(portion),
-            }
-        }
-    }
-    portions
 }
 
 /// How the states are split whose parts have certain ends.
@@ -99,9 +52,10 @@ fn portions(leaves: &[[Byte; LEAF]], above: &[u64]) -> Vec<Portion> {
 pub struct Form {
     ends: Box<[u32]>,
     words: usize,
-    /// The portions of each leaf, and those of each word.
-    leaves: Box<[Box<[Portion]>]>,
-    of_word: Box<[Box<[Portion]>]>,
+    /// The bytes of leaves; any where there is none.
+    leaves: Box<[[Byte; LEAF]]>,
+    /// The same the other way round: where the bytes of words are.
+    places: Box<[[Place; WORD]]>,
     /// The two nodes below each inner node. Leaves are the first nodes; what is below is before what is above, and the root is last.
     inner: Box<[(u8, u8)]>,
 }
@@ -152,28 +106,33 @@ impl Form {
             above[usize::from(left)] = up;
             above[usize::from(right)] = up;
         }
-        let portions = portions(&leaves, &above);
-        debug_assert_eq!(
-            portions
-                .iter()
-                .map(|portion| portion.bits.count_ones())
-                .sum::<u32>() as usize,
-            words * u64::BITS as usize,
-            "every byte is in one leaf"
+        let mut places = vec![[Place::default(); WORD]; words];
+        let mut bytes = 0;
+        for (number, (leaf, &above)) in leaves.iter().zip(&above).enumerate() {
+            let bytes_of_leaf = leaf.iter().enumerate();
+            for (place, &byte) in bytes_of_leaf.filter(|(_, byte)| **byte != NO_BYTE) {
+                places[usize::from(byte) / WORD][usize::from(byte) % WORD] = Place {
+                    leaf: number as u8,
+                    shift: 8 * place as u8,
+                    above,
+                };
+                bytes += 1;
+            }
+        }
+        // What is no byte never differs.
+        for byte in leaves.as_flattened_mut() {
+            *byte = if *byte == NO_BYTE { 0 } else { *byte };
+        }
+        debug_assert_eq!(bytes, words * WORD, "every byte is in one leaf");
+        debug_assert!(
+            places.iter().flatten().all(|place| place.above != 0),
+            "every byte is in a leaf"
         );
-        let those = |is_it: &dyn Fn(&Portion) -> bool| {
-            let those = portions.iter().filter(|portion| is_it(portion));
-            those.copied().collect()
-        };
         Some(Self {
             ends: ends.into(),
             words,
-            leaves: (0..leaves.len())
-                .map(|leaf| those(&|portion| usize::from(portion.leaf) == leaf))
-                .collect(),
-            of_word: (0..words)
-                .map(|word| those(&|portion| usize::from(portion.word) == word))
-                .collect(),
+            leaves: leaves.into(),
+            places: places.into(),
             inner: inner.into(),
         })
     }
@@ -193,12 +152,13 @@ impl Form {
     /// Changes the leaves as a word has changed, and returns the inner nodes above those that are others now.
     #[inline]
     fn change(&self, nodes: &mut Nodes, word: usize, differs: u64) -> u64 {
+        let places = &self.places[word];
         let mut above = 0;
-        for portion in &self.of_word[word] {
-            let differs = portion.of_word(differs);
-            nodes[usize::from(portion.leaf)] ^= differs;
-            above |= if differs == 0 { 0 } else { portion.above };
-        }
+        for_each_byte(differs, |number, byte| {
+            let place = &places[number];
+            nodes[usize::from(place.leaf)] ^= u32::from(byte) << (place.shift % u32::BITS as u8);
+            above |= place.above;
+        });
         above
     }
 
@@ -291,23 +251,23 @@ impl Formed {
             self.nodes.resize(form.nodes().div_ceil(CHUNK), [0; CHUNK]);
             self.nodes.as_flattened_mut()[leaves..].fill(NO_NUMBER);
         }
-        let left = node::number_of_formed((root >> 32) as u32);
-        let mut to_do = self.set_below(form, form.inner.len() - 1, left, root as u32);
-        while to_do != 0 {
-            let next = to_do.ilog2() as usize;
-            let pair = pairs.get(self.nodes.as_flattened()[leaves + next]);
+        let mut pair = super::pair(node::number_of_formed((root >> 32) as u32), root as u32);
+        let mut next = form.inner.len() - 1;
+        let mut to_do = 0_u64;
+        loop {
+            let (left, right) = form.inner[next];
+            to_do |= self.set(form, left, (pair >> 32) as u32);
+            to_do |= self.set(form, right, pair as u32);
+            let Some(highest) = to_do.checked_ilog2() else {
+                return;
+            };
+            next = highest as usize;
             to_do ^= 1 << next;
-            to_do |= self.set_below(form, next, (pair >> 32) as u32, pair as u32);
+            pair = pairs.get(self.nodes.as_flattened()[leaves + next]);
         }
     }
 
-    /// Sets the nodes below an inner one, and returns those inner nodes of them that are others now.
-    #[inline]
-    fn set_below(&mut self, form: &Form, inner: usize, left: u32, right: u32) -> u64 {
-        let (left_node, right_node) = form.inner[inner];
-        self.set(form, left_node, left) | self.set(form, right_node, right)
-    }
-
+    /// Sets a node, and returns the inner node that it is, if it was another.
     #[inline]
     fn set(&mut self, form: &Form, node: u8, value: u32) -> u64 {
         let there = &mut self.nodes.as_flattened_mut()[usize::from(node)];
@@ -316,11 +276,13 @@ impl Formed {
             return 0;
         }
         *there = value;
-        let Some(portions) = form.leaves.get(usize::from(node)) else {
+        let Some(leaf) = form.leaves.get(usize::from(node)) else {
             return 1 << (usize::from(node) - form.leaves.len());
         };
-        for portion in portions {
-            self.words[usize::from(portion.word)] ^= portion.of_leaf(differs);
+        // No branches: nobody knows which bytes differ.
+        for (&byte, differs) in leaf.iter().zip(differs.to_le_bytes()) {
+            let byte = usize::from(byte);
+            self.words[byte / WORD] ^= u64::from(differs) << (8 * (byte % WORD));
         }
         0
     }
