@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::StoreFull;
 use crate::family::{Family, Word};
 use crate::hash::{mix, upper};
-use crate::lines::{Claim, Lines};
-use crate::pages::Pages;
+use crate::lines::{Claim, Lines, Probe};
+use crate::pages::{Pages, Reader};
 
 /// Numbers are below this.
 const MOST: u64 = (1 << 30) - 8;
@@ -34,9 +34,13 @@ pub(crate) struct Interned<F: Family> {
     next: AtomicU64,
 }
 
-/// A number that one worker has taken and not used.
-#[derive(Default)]
-pub(crate) struct Spare(Option<u32>);
+/// What one worker knows of values.
+pub(crate) struct Own<'i, F: Family> {
+    interned: &'i Interned<F>,
+    /// A number that was taken and not used.
+    spare: Option<u32>,
+    values: Reader<'i, F::Word>,
+}
 
 impl<F: Family> Interned<F> {
     pub(crate) fn new() -> Self {
@@ -69,46 +73,12 @@ impl<F: Family> Interned<F> {
         found.map(|(_, entry)| number_of(entry))
     }
 
-    /// The number of a value, which gets one if it has none.
-    #[inline]
-    pub(crate) fn number(
-        &self,
-        index: &Lines<F::Word>,
-        spare: &mut Spare,
-        value: u64,
-    ) -> Result<u32, Refused> {
-        match self.find(index, value) {
-            Some(number) => Ok(number),
-            None => self.add(index, spare, value),
-        }
-    }
-
-    fn add(&self, index: &Lines<F::Word>, spare: &mut Spare, value: u64) -> Result<u32, Refused> {
-        if self.taken() >= index.room() {
-            return Err(Refused::Crowded);
-        }
-        let new = match spare.0 {
-            Some(number) => number,
-            None => {
-                let number = self.next.fetch_add(1, Ordering::Relaxed);
-                if number >= MOST {
-                    self.next.fetch_sub(1, Ordering::Relaxed);
-                    return Err(Refused::Full);
-                }
-                *spare.0.insert(number as u32)
-            }
-        };
-        let place = self.values.make(new as usize, || F::Word::new(0));
-        place.put(value);
-        let hash = upper(mix(value));
-        let entry = u64::from(hash) << 32 | u64::from(new + 1);
-        match index.find_or_claim(hash, self.is_at(hash, value), || entry) {
-            Claim::Claimed => {
-                spare.0 = None;
-                Ok(new)
-            }
-            Claim::Found(entry) => Ok(number_of(entry)),
-            Claim::Full => Err(Refused::Crowded),
+    /// What a worker begins with.
+    pub(crate) fn own(&self) -> Own<'_, F> {
+        Own {
+            interned: self,
+            spare: None,
+            values: self.values.reader(),
         }
     }
 
@@ -121,6 +91,69 @@ impl<F: Family> Interned<F> {
 
     pub(crate) fn memory_bytes(&self) -> usize {
         self.values.memory_bytes(self.taken())
+    }
+}
+
+impl<F: Family> Own<'_, F> {
+    /// The value of a number.
+    #[inline]
+    pub(crate) fn get(&mut self, number: u32) -> u64 {
+        self.values.get(number as usize).peek()
+    }
+
+    /// The number of a value, which gets one if it has none.
+    #[inline]
+    pub(crate) fn number(&mut self, index: &Lines<F::Word>, value: u64) -> Result<u32, Refused> {
+        let hash = upper(mix(value));
+        match index.probe(hash, |entry| upper(entry) == hash) {
+            Some(Probe { entry, .. }) if entry != 0 => {
+                let number = number_of(entry);
+                match self.get(number) == value {
+                    true => Ok(number),
+                    false => self.number_further(index, value),
+                }
+            }
+            _ => self.add(index, value),
+        }
+    }
+
+    /// The same, if another value with the same bits of the hash comes first.
+    #[cold]
+    fn number_further(&mut self, index: &Lines<F::Word>, value: u64) -> Result<u32, Refused> {
+        match self.interned.find(index, value) {
+            Some(number) => Ok(number),
+            None => self.add(index, value),
+        }
+    }
+
+    fn add(&mut self, index: &Lines<F::Word>, value: u64) -> Result<u32, Refused> {
+        let interned = self.interned;
+        if interned.taken() >= index.room() {
+            return Err(Refused::Crowded);
+        }
+        let new = match self.spare {
+            Some(number) => number,
+            None => {
+                let number = interned.next.fetch_add(1, Ordering::Relaxed);
+                if number >= MOST {
+                    interned.next.fetch_sub(1, Ordering::Relaxed);
+                    return Err(Refused::Full);
+                }
+                *self.spare.insert(number as u32)
+            }
+        };
+        let place = interned.values.make(new as usize, || F::Word::new(0));
+        place.put(value);
+        let hash = upper(mix(value));
+        let entry = u64::from(hash) << 32 | u64::from(new + 1);
+        match index.find_or_claim(hash, interned.is_at(hash, value), || entry) {
+            Claim::Claimed => {
+                self.spare = None;
+                Ok(new)
+            }
+            Claim::Found(entry) => Ok(number_of(entry)),
+            Claim::Full => Err(Refused::Crowded),
+        }
     }
 }
 

@@ -28,7 +28,8 @@
 //! be moved within the same memory, from the last line to the first, a *group* of lines at a time: a line and
 //! all full lines directly before it. The line before a group is not full, so no entry of the group has
 //! its home before the group, and none outside is where it is because of the group. All new homes are in the
-//! group or behind it, where everything has been moved already. There is never a second table.
+//! group or behind it, where everything has been moved already. There is never a second table; a byte for each line says meanwhile which of its slots are
+//! taken.
 
 use crate::family::Word;
 use crate::prefetch::prefetch;
@@ -206,16 +207,11 @@ impl<W: Word> Lines<W> {
         let mut start = self.start_of(self.home(hash));
         while let Some(line) = self.line_at(start) {
             // In a circle.
-            let first = hash as usize % LINE;
-            let mut place = first;
-            loop {
+            for place in 0..LINE {
+                let place = (hash as usize + place) % LINE;
                 let seen = see(start + place, &line[place]);
                 if seen.is_some() {
                     return seen;
-                }
-                place = (place + 1) % LINE;
-                if place == first {
-                    break;
                 }
             }
             start += LINE;
@@ -298,17 +294,27 @@ impl<W: Word> Lines<W> {
         self.slots
             .resize_with(self.slots.len() + more, || W::new(0));
         self.homes = homes;
-        let mut group = Vec::new();
+        // Which slots of each line are taken, of those that were moved from.
+        let mut taken = vec![0_u8; (self.slots.len() - self.unused) / LINE];
+        let mut entries = vec![0_u64; 2 * LINE];
+        // The first ones are a group, of which a line may be missing.
+        let mut group = 0;
         while line > 0 {
             line -= 1;
-            self.take_line(line, &mut group);
-            while line > 0 && self.is_full(line - 1) {
-                line -= 1;
-                self.take_line(line, &mut group);
+            entries.resize(entries.len().max(group + LINE), 0);
+            let more = self.take_line(line, &mut entries[group..]);
+            if more == LINE {
+                group += LINE;
+                continue;
             }
-            for entry in group.drain(..) {
-                self.put(hash_of(entry), entry);
+            for &entry in &entries[..group] {
+                self.put(hash_of(entry), entry, &mut taken);
             }
+            entries.copy_within(group..group + more, 0);
+            group = more;
+        }
+        for &entry in &entries[..group] {
+            self.put(hash_of(entry), entry, &mut taken);
         }
     }
 
@@ -319,32 +325,39 @@ impl<W: Word> Lines<W> {
             .all(|slot| slot.peek() == 0)
     }
 
-    fn is_full(&self, line: usize) -> bool {
-        let start = self.start_of(line);
-        self.slots[start..start + LINE]
-            .iter()
-            .all(|slot| slot.peek() != 0)
+    /// Moves the entries of a line to the front of others, and says how many there were.
+    #[inline]
+    fn take_line(&self, line: usize, entries: &mut [u64]) -> usize {
+        let line = self.line_at(self.start_of(line)).expect("it is a line");
+        let entries = entries.first_chunk_mut::<LINE>().expect("there is room");
+        let mut count = 0;
+        // No branches: nobody knows which slots are taken.
+        for slot in line {
+            let entry = slot.peek();
+            slot.put(0);
+            entries[count % LINE] = entry;
+            count += usize::from(entry != 0);
+        }
+        count
     }
 
-    fn take_line(&self, line: usize, entries: &mut Vec<u64>) {
-        let start = self.start_of(line);
-        for slot in &self.slots[start..start + LINE] {
-            let entry = slot.peek();
-            if entry != 0 {
-                slot.put(0);
-                entries.push(entry);
+    /// Adds an entry while nobody else looks, where whoever looks for it comes first to a slot that is not taken.
+    #[inline]
+    fn put(&mut self, hash: u32, entry: u64, taken: &mut Vec<u8>) {
+        let mut line = self.home(hash);
+        while taken[line] == u8::MAX {
+            line += 1;
+            if line == taken.len() {
+                taken.push(0);
+                let end = self.slots.len();
+                self.slots.resize_with(end + LINE, || W::new(0));
             }
         }
-    }
-
-    /// Adds an entry while nobody else looks.
-    fn put(&mut self, hash: u32, entry: u64) {
-        let put = self.try_slots(hash, |_, slot| (slot.peek() == 0).then(|| slot.put(entry)));
-        if put.is_none() {
-            let end = self.slots.len();
-            self.slots.resize_with(end + LINE, || W::new(0));
-            self.slots[end].put(entry);
-        }
+        let first = hash % LINE as u32;
+        let after = taken[line].rotate_right(first).trailing_ones();
+        let place = (first + after) as usize % LINE;
+        taken[line] |= 1 << place;
+        self.slots[self.start_of(line) + place].put(entry);
     }
 }
 

@@ -57,6 +57,7 @@ pub(crate) struct Pages<T> {
     pages: Doubling<OnceLock<Box<[T]>>>,
 }
 
+#[inline]
 fn page_of(index: usize) -> (usize, usize, usize) {
     if index >= PAGE {
         let page = SMALL_PAGES + (index >> PAGE_BITS);
@@ -95,6 +96,14 @@ impl<T> Pages<T> {
         &page.get_or_init(|| (0..size).map(|_| new()).collect())[offset]
     }
 
+    /// Somebody who reads elements and remembers where pages are.
+    pub(crate) fn reader(&self) -> Reader<'_, T> {
+        Reader {
+            pages: self,
+            known: Vec::new(),
+        }
+    }
+
     /// The memory of a sequence of that length, about.
     pub(crate) fn memory_bytes(&self, len: usize) -> usize {
         let made = if len < PAGE {
@@ -104,6 +113,36 @@ impl<T> Pages<T> {
         };
         let made = if len == 0 { 0 } else { made };
         made * size_of::<T>() + self.pages.memory_bytes()
+    }
+}
+
+/// Reads elements, and remembers where pages are.
+pub(crate) struct Reader<'p, T> {
+    pages: &'p Pages<T>,
+    /// Empty where nothing is known yet.
+    known: Vec<&'p [T]>,
+}
+
+impl<'p, T> Reader<'p, T> {
+    /// The element. Panics if it was not made.
+    #[inline]
+    pub(crate) fn get(&mut self, index: usize) -> &'p T {
+        let (page, offset, _) = page_of(index);
+        match self.known.get(page).and_then(|page| page.get(offset)) {
+            Some(element) => element,
+            None => self.look_up(page, offset),
+        }
+    }
+
+    #[cold]
+    fn look_up(&mut self, page: usize, offset: usize) -> &'p T {
+        let elements = self.pages.pages.get(page).and_then(OnceLock::get);
+        let elements = elements.expect("it was made");
+        if self.known.len() <= page {
+            self.known.resize(page + 1, &[]);
+        }
+        self.known[page] = elements;
+        &elements[offset]
     }
 }
 
@@ -121,5 +160,9 @@ mod tests {
             assert_eq!(cell.replace(index + 1), 0);
         }
         assert!((0..3 * PAGE).all(|index| pages.get(index).get() == index + 1));
+        let mut reader = pages.reader();
+        for index in (0..3 * PAGE).rev().chain(0..3 * PAGE) {
+            assert_eq!(reader.get(index).get(), index + 1);
+        }
     }
 }

@@ -10,7 +10,8 @@
 //! The tree of a state has one of two shapes. Where a [`Form`] was learned, states with parts of its sizes are split as it says.
 //! All others follow their parts: leaves are words, and words of one part are joined before parts are (`tree/shape.rs`).
 //!
-//! Of a successor, only the paths to what has changed are looked up; the rest is that of the state before.
+//! Of a successor, only the paths to what has changed are looked up; the rest is that of the state before. What a worker has found lately it does not
+//! look up again (`tree/known.rs`).
 //!
 //! # Why it is exact
 //!
@@ -31,6 +32,7 @@ use crate::lines::{Lines, Load};
 use crate::{Memory, StateId, Store, Worker};
 
 mod form;
+mod known;
 mod learn;
 mod quotients;
 mod roots;

@@ -9,7 +9,7 @@
 
 use super::node;
 use crate::family::Family;
-use crate::interned::Interned;
+use crate::interned::Own;
 
 /// A byte of a state, by its number; no byte in leaves that are not full.
 pub(super) type Byte = u16;
@@ -20,21 +20,44 @@ pub(super) const LEAF: usize = 4;
 /// Sets of leaves and inner nodes are bits of a word.
 const MOST_LEAVES: usize = 64;
 
-/// The leaves with bytes of a word, and which bits of it.
-type Portions = Box<[(u8, u64)]>;
+/// All nodes of a state but the root. There is room for every number of 8 bits, so that looking at one needs no check.
+pub(super) type Nodes = [u32; 1 << u8::BITS];
+
+/// Where a byte of a word is in the tree.
+#[derive(Clone, Copy, Debug, Default)]
+struct Place {
+    leaf: u8,
+    /// By how many bits it is shifted there.
+    shift: u8,
+    /// The inner nodes above the leaf.
+    above: u64,
+}
+
+/// Bytes of a word.
+const WORD: usize = size_of::<u64>();
+
+/// Calls `see` for every byte that is not zero: its number, and the byte.
+#[inline]
+fn for_each_byte(mut bits: u64, mut see: impl FnMut(usize, u8)) {
+    while bits != 0 {
+        let number = bits.trailing_zeros() / 8;
+        let byte = (bits >> (8 * number)) as u8;
+        see(number as usize, byte);
+        bits ^= u64::from(byte) << (8 * number);
+    }
+}
 
 /// How the states are split whose parts have certain ends.
 #[derive(Clone, Debug)]
 pub struct Form {
     ends: Box<[u32]>,
     words: usize,
+    /// The bytes of leaves; any where there is none.
     leaves: Box<[[Byte; LEAF]]>,
+    /// The same the other way round: where the bytes of words are.
+    places: Box<[[Place; WORD]]>,
     /// The two nodes below each inner node. Leaves are the first nodes; what is below is before what is above, and the root is last.
     inner: Box<[(u8, u8)]>,
-    /// The leaves of each word.
-    of_word: Box<[Portions]>,
-    /// The inner nodes above each leaf.
-    above: Box<[u64]>,
 }
 
 impl Form {
@@ -77,40 +100,40 @@ impl Form {
         });
         inner.push((root[0], root[1]));
         debug_assert_eq!(inner.len() + 1, leaves.len());
-        let mut of_word = vec![Vec::new(); words];
-        for (number, leaf) in leaves.iter().enumerate() {
-            for (word, portions) in of_word.iter_mut().enumerate() {
-                let bits: u64 = (leaf.iter())
-                    .filter(|&&byte| byte != NO_BYTE && usize::from(byte) / 8 == word)
-                    .map(|&byte| 0xff << (byte % 8 * 8))
-                    .sum();
-                if bits != 0 {
-                    portions.push((number as u8, bits));
-                }
-            }
-        }
-        debug_assert!(
-            (of_word.iter()).all(|portions: &Vec<_>| portions
-                .iter()
-                .map(|(_, bits)| *bits)
-                .sum::<u64>()
-                == u64::MAX),
-            "every byte is in one leaf"
-        );
         let mut above = vec![0_u64; leaves.len() + inner.len()];
         for (number, &(left, right)) in inner.iter().enumerate().rev() {
             let up = above[leaves.len() + number] | 1 << number;
             above[usize::from(left)] = up;
             above[usize::from(right)] = up;
         }
-        above.truncate(leaves.len());
+        let mut places = vec![[Place::default(); WORD]; words];
+        let mut bytes = 0;
+        for (number, (leaf, &above)) in leaves.iter().zip(&above).enumerate() {
+            let bytes_of_leaf = leaf.iter().enumerate();
+            for (place, &byte) in bytes_of_leaf.filter(|(_, byte)| **byte != NO_BYTE) {
+                places[usize::from(byte) / WORD][usize::from(byte) % WORD] = Place {
+                    leaf: number as u8,
+                    shift: 8 * place as u8,
+                    above,
+                };
+                bytes += 1;
+            }
+        }
+        // What is no byte never differs.
+        for byte in leaves.as_flattened_mut() {
+            *byte = if *byte == NO_BYTE { 0 } else { *byte };
+        }
+        debug_assert_eq!(bytes, words * WORD, "every byte is in one leaf");
+        debug_assert!(
+            places.iter().flatten().all(|place| place.above != 0),
+            "every byte is in a leaf"
+        );
         Some(Self {
             ends: ends.into(),
             words,
             leaves: leaves.into(),
+            places: places.into(),
             inner: inner.into(),
-            of_word: of_word.into_iter().map(Vec::into_boxed_slice).collect(),
-            above: above.into(),
         })
     }
 
@@ -120,45 +143,51 @@ impl Form {
         *self.ends == *ends
     }
 
+    /// How many nodes there are, but for the root.
     #[inline]
-    fn leaf(&self, number: usize, words: &[u64]) -> u32 {
-        let mut leaf = 0;
-        for (place, &byte) in self.leaves[number].iter().enumerate() {
-            if byte != NO_BYTE {
-                let value = words[usize::from(byte) / 8] >> (byte % 8 * 8);
-                leaf |= u32::from(value as u8) << (8 * place);
-            }
-        }
-        leaf
+    fn nodes(&self) -> usize {
+        self.leaves.len() + self.inner.len() - 1
     }
 
-    /// The root of a state. `nodes` become its nodes, but for the root. If they are those of a state before it, its words are given, and only
+    /// Changes the leaves as a word has changed, and returns the inner nodes above those that are others now.
+    #[inline]
+    fn change(&self, nodes: &mut Nodes, word: usize, differs: u64) -> u64 {
+        let places = &self.places[word];
+        let mut above = 0;
+        for_each_byte(differs, |number, byte| {
+            let place = &places[number];
+            nodes[usize::from(place.leaf)] ^= u32::from(byte) << (place.shift % u32::BITS as u8);
+            above |= place.above;
+        });
+        above
+    }
+
+    /// The root of a state. `nodes` become its nodes. If they are those of a state before it, its words are given, and only
     /// what differs is looked at.
     #[inline]
     pub(super) fn root<R>(
         &self,
-        nodes: &mut Vec<u32>,
+        nodes: &mut Nodes,
         before: Option<&[u64]>,
         words: &[u64],
         mut number: impl FnMut(u64) -> Result<u32, R>,
     ) -> Result<u64, R> {
+        let leaves = self.leaves.len();
         let mut to_do = 0_u64;
-        if before.is_none() {
-            nodes.clear();
-            nodes.extend((0..self.leaves.len()).map(|leaf| self.leaf(leaf, words)));
-            nodes.resize(self.leaves.len() + self.inner.len() - 1, 0);
-            to_do = u64::MAX >> (64 - self.inner.len());
-        }
-        let before = before.unwrap_or(words);
-        for (word, (old, new)) in before.iter().zip(words).enumerate() {
-            let differs = old ^ new;
-            if differs != 0 {
-                for &(leaf, bits) in &self.of_word[word] {
-                    if differs & bits != 0 {
-                        nodes[usize::from(leaf)] = self.leaf(leaf.into(), words);
-                        to_do |= self.above[usize::from(leaf)];
+        match before {
+            Some(before) => {
+                for (word, (old, new)) in before.iter().zip(words).enumerate() {
+                    if old != new {
+                        to_do |= self.change(nodes, word, old ^ new);
                     }
                 }
+            }
+            None => {
+                nodes[..leaves].fill(0);
+                for (word, &new) in words.iter().enumerate() {
+                    self.change(nodes, word, new);
+                }
+                to_do = u64::MAX >> (64 - self.inner.len());
             }
         }
         let root = self.inner.len() - 1;
@@ -168,7 +197,7 @@ impl Form {
             to_do &= to_do - 1;
             let (left, right) = self.inner[next];
             let pair = super::pair(nodes[usize::from(left)], nodes[usize::from(right)]);
-            nodes[self.leaves.len() + next] = number(pair)?;
+            nodes[usize::from((leaves + next) as u8)] = number(pair)?;
         }
         let (left, right) = self.inner[root];
         let (left, right) = (nodes[usize::from(left)], nodes[usize::from(right)]);
@@ -176,54 +205,85 @@ impl Form {
     }
 }
 
-/// A state by its form, with all its nodes but the root.
+/// A state by its form.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Formed {
     pub(super) words: Vec<u64>,
-    pub(super) nodes: Vec<u32>,
+    /// All nodes but the root, and others that mean nothing, so that they can be copied by the chunk.
+    nodes: Vec<[u32; CHUNK]>,
 }
 
+const CHUNK: usize = 8;
+
+/// What no inner node is.
+const NO_NUMBER: u32 = u32::MAX;
+
 impl Formed {
-    /// Goes to the state with a root. Only what is below other nodes than those of the state before is looked at.
-    pub(super) fn go_to<F: Family>(&mut self, form: &Form, pairs: &Interned<F>, root: u64) {
-        let leaves = form.leaves.len();
-        let last = form.inner.len() - 1;
-        let is_first = self.nodes.is_empty();
-        if is_first {
-            self.words.resize(form.words, 0);
-            self.nodes.resize(leaves + last, 0);
-        }
-        let mut to_do = 1_u64 << last;
-        while to_do != 0 {
-            let next = to_do.ilog2() as usize;
-            to_do &= !(1 << next);
-            let pair = match next == last {
-                true => super::pair(node::number_of_formed((root >> 32) as u32), root as u32),
-                false => pairs.get(self.nodes[leaves + next]),
-            };
-            let (left, right) = form.inner[next];
-            for (child, value) in [(left, (pair >> 32) as u32), (right, pair as u32)] {
-                let child = usize::from(child);
-                if self.nodes[child] == value && !is_first {
-                    continue;
-                }
-                self.nodes[child] = value;
-                match child.checked_sub(leaves) {
-                    Some(inner) => to_do |= 1 << inner,
-                    None => self.put_leaf(&form.leaves[child], value),
-                }
-            }
+    /// Copies its nodes.
+    #[inline]
+    pub(super) fn copy_to(&self, nodes: &mut Nodes) {
+        for (from, to) in self.nodes.iter().zip(nodes.as_chunks_mut().0) {
+            *to = *from;
         }
     }
 
-    fn put_leaf(&mut self, leaf: &[Byte; LEAF], value: u32) {
-        for (place, &byte) in leaf.iter().enumerate() {
-            if byte != NO_BYTE {
-                let (word, shift) = (usize::from(byte) / 8, byte % 8 * 8);
-                let value = u64::from((value >> (8 * place)) as u8);
-                let word = &mut self.words[word];
-                *word = *word & !(0xff << shift) | value << shift;
-            }
+    /// Becomes another.
+    #[inline]
+    pub(super) fn become_like(&mut self, other: &Self) {
+        if self.nodes.len() != other.nodes.len() {
+            self.clone_from(other);
+            return;
         }
+        for (to, from) in self.nodes.iter_mut().zip(&other.nodes) {
+            *to = *from;
+        }
+        for (to, from) in self.words.iter_mut().zip(&other.words) {
+            *to = *from;
+        }
+    }
+
+    /// Goes to the state with a root. Only what is below other nodes than those of the state before is looked at.
+    pub(super) fn go_to<F: Family>(&mut self, form: &Form, pairs: &mut Own<'_, F>, root: u64) {
+        let leaves = form.leaves.len();
+        if self.nodes.is_empty() {
+            // Leaves and words are those of each other.
+            self.words.resize(form.words, 0);
+            self.nodes.resize(form.nodes().div_ceil(CHUNK), [0; CHUNK]);
+            self.nodes.as_flattened_mut()[leaves..].fill(NO_NUMBER);
+        }
+        let mut pair = super::pair(node::number_of_formed((root >> 32) as u32), root as u32);
+        let mut next = form.inner.len() - 1;
+        let mut to_do = 0_u64;
+        loop {
+            let (left, right) = form.inner[next];
+            to_do |= self.set(form, left, (pair >> 32) as u32);
+            to_do |= self.set(form, right, pair as u32);
+            let Some(highest) = to_do.checked_ilog2() else {
+                return;
+            };
+            next = highest as usize;
+            to_do ^= 1 << next;
+            pair = pairs.get(self.nodes.as_flattened()[leaves + next]);
+        }
+    }
+
+    /// Sets a node, and returns the inner node that it is, if it was another.
+    #[inline]
+    fn set(&mut self, form: &Form, node: u8, value: u32) -> u64 {
+        let there = &mut self.nodes.as_flattened_mut()[usize::from(node)];
+        let differs = *there ^ value;
+        if differs == 0 {
+            return 0;
+        }
+        *there = value;
+        let Some(leaf) = form.leaves.get(usize::from(node)) else {
+            return 1 << (usize::from(node) - form.leaves.len());
+        };
+        // No branches: nobody knows which bytes differ.
+        for (&byte, differs) in leaf.iter().zip(differs.to_le_bytes()) {
+            let byte = usize::from(byte);
+            self.words[byte / WORD] ^= u64::from(differs) << (8 * (byte % WORD));
+        }
+        0
     }
 }

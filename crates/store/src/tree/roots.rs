@@ -2,8 +2,8 @@
 
 use super::hash_of;
 use super::quotients::{Entered, Quotients};
-use crate::family::Family;
-use crate::lines::{Claim, Lines};
+use crate::family::{Family, Word};
+use crate::lines::{Claim, Lines, Probe};
 
 /// A set of roots.
 pub(super) enum Roots<F: Family> {
@@ -11,6 +11,16 @@ pub(super) enum Roots<F: Family> {
     Whole(Lines<F::Word>),
     /// Each takes as many bits as are needed.
     Quotients(Quotients<F>),
+}
+
+/// Adds a root where somebody else was faster with another, or with the same.
+#[cold]
+fn enter_further<W: Word>(lines: &Lines<W>, root: u64) -> Entered {
+    match lines.find_or_claim(hash_of(root), |there| there == root, || root) {
+        Claim::Found(_) => Entered::Known,
+        Claim::Claimed => Entered::New,
+        Claim::Full => Entered::Crowded,
+    }
 }
 
 impl<F: Family> Roots<F> {
@@ -37,13 +47,14 @@ impl<F: Family> Roots<F> {
                 true => Entered::Known,
                 false => Entered::Crowded,
             },
-            Self::Whole(lines) => {
-                match lines.find_or_claim(hash_of(root), |there| there == root, || root) {
-                    Claim::Found(_) => Entered::Known,
-                    Claim::Claimed => Entered::New,
-                    Claim::Full => Entered::Crowded,
-                }
-            }
+            Self::Whole(lines) => match lines.probe(hash_of(root), |there| there == root) {
+                None => Entered::Crowded,
+                Some(Probe { entry: 0, slot }) => match lines.claim_at(slot, root) {
+                    Ok(()) => Entered::New,
+                    Err(_) => enter_further(lines, root),
+                },
+                Some(_) => Entered::Known,
+            },
             Self::Quotients(quotients) => quotients.enter(root),
         }
     }

@@ -3,14 +3,14 @@
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 
-use super::form::{Form, Formed};
+use super::form::{self, Form, Formed};
+use super::known::{KnownPairs, KnownRoots};
 use super::quotients::Entered;
 use super::shape::{self, Nodes, Source};
 use super::{Crowded, Tables, Tree, is_formed};
 use crate::batch::Batch;
 use crate::family::{Family, Lock};
-use crate::hash::mix;
-use crate::interned::{Refused, Spare};
+use crate::interned::{Own, Refused};
 use crate::parts::Parts;
 use crate::{Inserted, Insertion, StateId, StoreFull, Tell, Told, Worker};
 
@@ -20,31 +20,37 @@ pub(super) struct TreeWorker<'s, F: Family> {
     parents: Vec<Parent>,
     /// Which of them was begun last.
     parent: usize,
-    /// The roots of the states that are being inserted, as far as they are known.
-    roots: Vec<Result<u64, StoreFull>>,
+    /// Of how many states that are being inserted the roots were found, and those about which there is something to do or to tell.
+    found: usize,
+    sought: Vec<Sought>,
+    known_roots: KnownRoots,
     /// The words of the current state that have changed.
     changed: Vec<u32>,
     /// The state that was read last, if it has the form.
     last_read: Formed,
     /// The nodes of the state that was queued last and has the form.
-    nodes: Vec<u32>,
-    numbers: Numbers,
+    nodes: Box<form::Nodes>,
+    numbers: Numbers<'s, F>,
     /// The ends of the state that was looked at last, and the form if that fits.
     last_ends: Option<Range<u32>>,
     last_form: Option<&'s Form>,
 }
 
 /// How a worker gets numbers of words and pairs.
-struct Numbers {
-    spare_word: Spare,
-    spare_pair: Spare,
-    /// Some pairs and their numbers, which never change.
-    known_pairs: Box<[(u64, u32)]>,
+struct Numbers<'s, F: Family> {
+    words: Own<'s, F>,
+    pairs: Own<'s, F>,
+    known_pairs: KnownPairs,
     crowded: Option<Crowded>,
 }
 
-const KNOWN_PAIRS_BITS: u32 = 11;
-const NO_NUMBER: u32 = u32::MAX;
+/// The root of a state of the batch.
+struct Sought {
+    number: usize,
+    root: Result<u64, StoreFull>,
+    /// Whether it was found before, so that it is in the set when it is its turn.
+    is_known: bool,
+}
 
 /// A state that was begun: its nodes by the form, or others.
 #[derive(Default)]
@@ -55,13 +61,12 @@ struct Parent {
 }
 
 /// Numbers for what is new.
-struct Adding<'a, F: Family> {
-    store: &'a Tree<F>,
+struct Adding<'a, 's, F: Family> {
     tables: &'a Tables<F>,
-    numbers: &'a mut Numbers,
+    numbers: &'a mut Numbers<'s, F>,
 }
 
-impl<F: Family> Adding<'_, F> {
+impl<F: Family> Adding<'_, '_, F> {
     fn or_crowded(
         &mut self,
         number: Result<u32, Refused>,
@@ -76,29 +81,23 @@ impl<F: Family> Adding<'_, F> {
     }
 }
 
-impl<F: Family> Source for Adding<'_, F> {
+impl<F: Family> Source for Adding<'_, '_, F> {
     type Refused = StoreFull;
 
     #[inline]
     fn word(&mut self, word: u64) -> Result<u32, StoreFull> {
-        let spare = &mut self.numbers.spare_word;
-        let number = (self.store.words).number(&self.tables.words, spare, word);
+        let number = self.numbers.words.number(&self.tables.words, word);
         self.or_crowded(number, Crowded::Word(word))
     }
 
     #[inline]
     fn pair(&mut self, pair: u64) -> Result<u32, StoreFull> {
-        let known = (mix(pair) >> (64 - KNOWN_PAIRS_BITS)) as usize;
-        if let (there, number) = self.numbers.known_pairs[known]
-            && there == pair
-            && number != NO_NUMBER
-        {
+        if let Some(number) = self.numbers.known_pairs.get(pair) {
             return Ok(number);
         }
-        let spare = &mut self.numbers.spare_pair;
-        let number = (self.store.pairs).number(&self.tables.pairs, spare, pair);
+        let number = self.numbers.pairs.number(&self.tables.pairs, pair);
         let number = self.or_crowded(number, Crowded::Pair(pair))?;
-        self.numbers.known_pairs[known] = (pair, number);
+        self.numbers.known_pairs.put(pair, number);
         Ok(number)
     }
 }
@@ -132,14 +131,16 @@ impl<'s, F: Family> TreeWorker<'s, F> {
             store,
             parents: vec![Parent::default()],
             parent: 0,
-            roots: Vec::new(),
+            found: 0,
+            sought: Vec::new(),
+            known_roots: KnownRoots::new(),
             changed: Vec::new(),
             last_read: Formed::default(),
-            nodes: Vec::new(),
+            nodes: Box::new([0; _]),
             numbers: Numbers {
-                spare_word: Spare::default(),
-                spare_pair: Spare::default(),
-                known_pairs: vec![(0, NO_NUMBER); 1 << KNOWN_PAIRS_BITS].into(),
+                words: store.words.own(),
+                pairs: store.pairs.own(),
+                known_pairs: KnownPairs::new(),
                 crowded: None,
             },
             last_ends: None,
@@ -164,7 +165,6 @@ impl<'s, F: Family> TreeWorker<'s, F> {
         let (changed, parent) = batch.changed(number);
         let before = &self.parents[parent];
         let mut adding = Adding {
-            store: self.store,
             tables,
             numbers: &mut self.numbers,
         };
@@ -182,8 +182,7 @@ impl<'s, F: Family> TreeWorker<'s, F> {
         };
         let mut words_before = None;
         if before.is_formed {
-            self.nodes.clear();
-            self.nodes.extend_from_slice(&before.formed.nodes);
+            before.formed.copy_to(&mut self.nodes);
             words_before = Some(&*before.formed.words);
         }
         form.root(&mut self.nodes, words_before, state.words, |pair| {
@@ -192,21 +191,32 @@ impl<'s, F: Family> TreeWorker<'s, F> {
     }
 
     /// Finds the roots of states until a table must grow.
-    fn find_roots(&mut self, tables: &Tables<F>, batch: &Batch) -> Option<Crowded> {
-        while self.roots.len() < batch.len() {
-            let root = self.root_of(tables, batch, self.roots.len());
+    fn find_roots(&mut self, tables: &Tables<F>, batch: &Batch, tell: Tell) -> Option<Crowded> {
+        while self.found < batch.len() {
+            let number = self.found;
+            let root = self.root_of(tables, batch, number);
             if self.numbers.crowded.is_some() {
                 return self.numbers.crowded.take();
             }
-            if let Ok(root) = root {
+            self.found += 1;
+            let is_known = root.is_ok_and(|root| self.known_roots.put(root));
+            if let Ok(root) = root
+                && !is_known
+            {
                 tables.roots.prefetch(root);
             }
-            self.roots.push(root);
+            if tell == Tell::All || !is_known {
+                self.sought.push(Sought {
+                    number,
+                    root,
+                    is_known,
+                });
+            }
         }
         None
     }
 
-    /// Inserts states from a number on, until all are or a table must grow.
+    /// Inserts states, from one of those that are sought on, until all are or a table must grow.
     fn insert(
         &mut self,
         tables: &Tables<F>,
@@ -215,13 +225,14 @@ impl<'s, F: Family> TreeWorker<'s, F> {
         tell: Tell,
         told: &mut Told<'_>,
     ) -> Option<Crowded> {
-        let crowded = self.find_roots(tables, batch);
+        let crowded = self.find_roots(tables, batch, tell);
         if crowded.is_some() {
             return crowded;
         }
-        while *next < self.roots.len() {
-            let insertion = match self.roots[*next] {
+        while let Some(sought) = self.sought.get(*next) {
+            let insertion = match sought.root {
                 Err(full) => Err(full),
+                Ok(root) if sought.is_known => Ok((StateId(root), Inserted::Known)),
                 Ok(root) => match tables.roots.enter(root, self.store.len_now()) {
                     Entered::Crowded => return Some(Crowded::Root(root)),
                     Entered::Known => Ok((StateId(root), Inserted::Known)),
@@ -229,7 +240,7 @@ impl<'s, F: Family> TreeWorker<'s, F> {
                 },
             };
             if tell == Tell::All || !matches!(insertion, Ok((_, Inserted::Known))) {
-                told(*next, batch.words(*next), insertion);
+                told(sought.number, batch.words(sought.number), insertion);
             }
             *next += 1;
         }
@@ -258,7 +269,7 @@ impl<F: Family> Worker for TreeWorker<'_, F> {
         words.clear();
         if is_formed(id.0) {
             let form = self.form();
-            self.last_read.go_to(form, &self.store.pairs, id.0);
+            self.last_read.go_to(form, &mut self.numbers.pairs, id.0);
             words.extend_from_slice(&self.last_read.words);
         } else {
             shape::read(&self.store.words, &self.store.pairs, id.0, words);
@@ -275,9 +286,7 @@ impl<F: Family> Worker for TreeWorker<'_, F> {
         self.parents[parent].is_formed = is_formed;
         if is_formed {
             self.read(id, words);
-            let parent = &mut self.parents[parent].formed;
-            parent.words.clone_from(&self.last_read.words);
-            parent.nodes.clone_from(&self.last_read.nodes);
+            self.parents[parent].formed.become_like(&self.last_read);
         } else {
             let parent = &mut self.parents[parent].other;
             parent.descend(&self.store.words, &self.store.pairs, id.0);
@@ -294,7 +303,8 @@ impl<F: Family> Worker for TreeWorker<'_, F> {
         {
             store.make_room(&crowded);
         }
-        self.roots.clear();
+        self.found = 0;
+        self.sought.clear();
         self.last_ends = None;
         batch.clear();
         // The state that was begun last may have more successors.
