@@ -62,3 +62,31 @@ impl KnownRoots {
         std::mem::replace(there, root) == root
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pair_is_found_only_if_it_was_put_there() {
+        let mut pairs = KnownPairs::new();
+        // More than there are places, so that some take the places of others.
+        for pair in 0..1 << (PAIRS_BITS + 2) {
+            assert_eq!(pairs.get(pair), None);
+        }
+        for pair in 0..1 << (PAIRS_BITS + 2) {
+            assert_eq!(pairs.get(pair), None);
+            pairs.put(pair, pair as u32 ^ 5);
+            assert_eq!(pairs.get(pair), Some(pair as u32 ^ 5));
+        }
+    }
+
+    #[test]
+    fn a_root_is_known_only_if_it_was_put_there() {
+        let mut roots = KnownRoots::new();
+        for root in 1..1 << (ROOTS_BITS + 2) {
+            assert!(!roots.put(root));
+            assert!(roots.put(root));
+        }
+    }
+}
