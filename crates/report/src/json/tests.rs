@@ -95,6 +95,7 @@ fn a_whole_report() {
             seconds: 0.25,
             search_memory_bytes: 8,
         }],
+        symmetry: vec![vec!["reader[0]".into(), "reader[1]".into()]],
         possible_deadlocks: vec![PossibleDeadlock {
             kind: PossibleDeadlockKind::Circle,
             message: "locks are taken in a circle".to_owned(),
