@@ -274,10 +274,9 @@ pub(super) fn unreached_goals(
         .collect()
 }
 
-/// Whether a search did not end for having too many states.
-fn is_through((_, _, outcome): &Run) -> bool {
-    let cut = outcome.explored.cut();
-    cut.is_none_or(|limit| limit.kind != Kind::States)
+/// The limit that ended a search.
+fn cut((_, _, outcome): &Run) -> Option<Kind> {
+    outcome.explored.cut().map(|limit| limit.kind)
 }
 
 /// The machine that a search has used, what has executed its steps, and what came of it.
@@ -315,8 +314,8 @@ impl<'a> Runner<'a> {
             .with_disciplines(asked.contains(Property::Discipline))
     }
 
-    /// Whether searches make use of interchangeable threads. Where the reduction was chosen by hand, its states are counted by hand,
-    /// too, and in other tools.
+    /// Whether searches make use of interchangeable threads. Where the reduction was chosen by hand, its counts are to be those of its paper
+    /// and of other tools.
     fn uses_symmetry(&self) -> bool {
         match self.args.symmetry {
             SymmetryArg::On => true,
@@ -371,14 +370,20 @@ impl<'a> Runner<'a> {
                 return (plan, self.run(first, looked_for));
             }
             let (run, pays) = self.try_out(first, looked_for);
-            if is_through(&run) {
+            if cut(&run) != Some(Kind::States) {
                 return (plan, run);
             }
             for (name, states) in attempts.by_ref() {
-                if self.may_exceed(4 * states)
-                    && let Some(run) = self.attempt(name, asked, *states)
-                {
-                    return (Plan::done_by(name), run);
+                if !self.may_exceed(4 * states) {
+                    continue;
+                }
+                let run = self.attempt(name, asked, *states);
+                match cut(&run) {
+                    None => return (Plan::done_by(name), run),
+                    // There is no time left for another one.
+                    Some(Kind::Time | Kind::Cancelled) => return (Plan::cut_in(name), run),
+                    // The reduction that was planned may do with less memory, or see further.
+                    Some(_) => {}
                 }
             }
             if pays {
@@ -394,11 +399,10 @@ impl<'a> Runner<'a> {
     }
 
     /// Searches for as long as there are few states.
-    fn attempt(&self, name: &str, properties: PropertySet, states: u64) -> Option<Run> {
+    fn attempt(&self, name: &str, properties: PropertySet, states: u64) -> Run {
         let mut reduction = reduction::by_name(name).expect("the strategy knows its names");
         let search = Search::new().while_small(states).max_states(4 * states);
-        let run = self.run_with(reduction.as_mut(), properties, search);
-        is_through(&run).then_some(run)
+        self.run_with(reduction.as_mut(), properties, search)
     }
 
     /// Searches a few states with a reduction. Also says whether more of that pays.

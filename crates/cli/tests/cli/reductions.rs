@@ -134,6 +134,29 @@ fn a_program_that_is_small_is_searched_in_full() {
     ]);
 }
 
+/// A limit that another search meets while it is tried is none of the planned one.
+#[test]
+fn what_is_tried_takes_nothing_from_the_plan() {
+    let mostly_apart = "int counter; int sums[4];
+        void count() {
+            for (int i = 0; i < 4; i++) {
+                counter++;
+                sums[tid] = sums[tid] + i;
+                sums[tid] = sums[tid] + 1;
+                sums[tid] = sums[tid] + 1;
+            }
+        }
+        run count()[3];";
+    // The full search needs more than that, and is tried first.
+    check(&["--max-memory", "500K"], mostly_apart)
+        .exits(0)
+        .says(&["verified: 42,237 states", "(optimistic, bfs)"]);
+    let more = mostly_apart.replace("i < 4", "i < 40");
+    check(&["--timeout", "300ms"], &more)
+        .exits(3)
+        .says(&["inconclusive", "the limit on time"]);
+}
+
 /// How little is left does not show at the start: semaphores come and go in pairs.
 #[test]
 fn a_reduction_that_comes_to_the_end_is_not_left_out() {

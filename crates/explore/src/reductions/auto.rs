@@ -56,6 +56,15 @@ impl Plan {
         }
     }
 
+    /// One search that a limit has ended while it was tried.
+    #[must_use]
+    pub fn cut_in(reduction: &'static str) -> Self {
+        Self::One {
+            reduction,
+            because: "it was tried when the search was ended",
+        }
+    }
+
     /// What to do if the reduction of the first search leaves out too little.
     #[must_use]
     pub fn instead(self) -> Self {

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use raddle_store::StateId;
 
-use super::findings::{Candidate, Finding};
+use super::findings::Finding;
 use super::outcome::{Cause, Violation};
 use super::space::Space;
 use super::straighten::{Straightened, Straightener};
@@ -24,19 +24,17 @@ pub(super) fn violation<S: System>(
     straightener: &mut Straightener<'_>,
 ) -> Violation {
     let straightened = straightener.straighten(space, trails, root, &finding);
-    let (candidate, paths) = match straightened {
+    let (mut cause, paths) = match straightened {
         Some(Straightened { candidate, paths }) => {
-            (finding.candidates.swap_remove(candidate), paths)
+            (finding.candidates.swap_remove(candidate).cause, paths)
         }
         None => {
             let candidate = finding.candidates.swap_remove(0);
             let mut paths = paths_along(space, &trails.trail(candidate.node));
             paths.push(candidate.path);
-            let path = Vec::new();
-            (Candidate { path, ..candidate }, paths)
+            (candidate.cause, paths)
         }
     };
-    let mut cause = candidate.cause;
     let schedule = match space.system.is_symmetric() {
         false => paths.concat(),
         true => {
