@@ -2,6 +2,7 @@
 #![allow(missing_docs)]
 
 mod bounded;
+mod pulse;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;

@@ -60,7 +60,7 @@ impl<X: Execution> Search<'_, X> {
                 self.find_firsts(second.thread, touch, event, blocks);
                 access += 1;
             }
-            self.request(second);
+            self.request(second, visitor)?;
         }
         self.request_for_blocked(begin, visitor)?;
         let mut ended_early = false;
@@ -89,7 +89,7 @@ impl<X: Execution> Search<'_, X> {
                 let touch = (it.location, it.mode);
                 self.find_firsts(thread, touch, self.trace.len(), blocks);
             }
-            self.request(second);
+            self.request(second, visitor)?;
         }
         if ended_early {
             self.request_everything();
@@ -154,7 +154,7 @@ impl<X: Execution> Search<'_, X> {
                     let blocks = self.trace.blocks_at(it.location);
                     self.find_firsts(second.thread, (it.location, it.mode), state, blocks);
                 }
-                self.request(second);
+                self.request(second, visitor)?;
             }
         }
         ControlFlow::Continue(())
@@ -245,15 +245,16 @@ impl<X: Execution> Search<'_, X> {
     }
 
     /// Requests what leads to the second event before each of the first events, and before the run that it belongs to.
-    fn request(&mut self, second: Second) {
+    fn request(&mut self, second: Second, visitor: &mut impl Visitor<X>) -> ControlFlow<()> {
         if self.races.firsts.is_empty() {
-            return;
+            return ControlFlow::Continue(());
         }
         let mut firsts = std::mem::take(&mut self.races.firsts);
         firsts.sort_unstable();
         firsts.dedup();
         let mut last_start = None;
         for &first in &firsts {
+            visitor.pulse()?;
             self.request_at(first, second, &firsts);
             let start = self.run_starts[first];
             if start != first && last_start != Some(start) {
@@ -262,6 +263,7 @@ impl<X: Execution> Search<'_, X> {
             }
         }
         self.races.firsts = firsts;
+        ControlFlow::Continue(())
     }
 
     /// Requests, in the state before event `at`, all threads with which the way to the second event can begin if the
