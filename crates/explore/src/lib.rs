@@ -61,5 +61,5 @@ pub use search::{
 };
 pub use system::{
     Access, AccessKind, Action, Choice, Fault, FaultKind, Footprint, Guard, Location, Place,
-    Position, Status, Step, Successors, SyncOp, System, Variable,
+    PlaceSet, Position, Status, Step, Successors, SyncOp, System, Unseen, Variable,
 };

@@ -38,7 +38,7 @@ use crate::lock_order::{Deadlocks, LockOrder};
 use crate::movers::Protection;
 use crate::parts::Changed;
 use crate::property::PropertySet;
-use crate::system::{Access, AccessKind, Action, Fault, Place, Position, Step, System};
+use crate::system::{Access, AccessKind, Action, Fault, Place, Position, Step, Successors, System};
 
 /// A way to leave out schedules, or not to.
 ///
@@ -174,6 +174,19 @@ pub struct Effort {
     pub endless: u64,
     /// Threads that some assumption cuts on the way from here, and that go on elsewhere.
     pub cut_between: u64,
+}
+
+impl Effort {
+    /// What it costs to make all steps from a state.
+    #[must_use]
+    pub fn of_steps(steps: &Successors) -> Self {
+        Self {
+            transitions: steps.moved,
+            blocked_steps: steps.blocked,
+            ended_steps: steps.ended,
+            ..Self::default()
+        }
+    }
 }
 
 /// Who is told about an expansion.

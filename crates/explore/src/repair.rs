@@ -72,6 +72,21 @@ impl Repair {
         Self::BreachIsDecidedByWholeStep,
     ];
 
+    /// Whether all of them are on.
+    #[cfg(not(feature = "mutations"))]
+    #[inline(always)]
+    #[must_use]
+    pub fn are_all_on() -> bool {
+        true
+    }
+
+    /// Whether all of them are on.
+    #[cfg(feature = "mutations")]
+    #[must_use]
+    pub fn are_all_on() -> bool {
+        OFF.with(|off| off.get().is_none())
+    }
+
     /// Whether the repair is on.
     #[cfg(not(feature = "mutations"))]
     #[inline(always)]

@@ -289,6 +289,45 @@ pub struct Successors {
     pub writes_plainly: bool,
 }
 
+/// Places of which something is known.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PlaceSet {
+    has: Vec<bool>,
+}
+
+impl PlaceSet {
+    /// Adds a place.
+    pub fn insert(&mut self, place: Place) {
+        let index = place.0 as usize;
+        if self.has.len() <= index {
+            self.has.resize(index + 1, false);
+        }
+        self.has[index] = true;
+    }
+
+    /// Whether it has a place.
+    #[must_use]
+    #[inline]
+    pub fn contains(&self, place: Place) -> bool {
+        self.has.get(place.0 as usize) == Some(&true)
+    }
+}
+
+/// Which steps somebody need not look at one by one.
+#[derive(Clone, Copy, Debug)]
+pub enum Unseen<'p> {
+    /// All of them.
+    All,
+    /// Those that are taken from a place of one set and lead to another one of it, or to the end of a thread that holds no lock; and those that are blocked at
+    /// a place of the other set.
+    Between {
+        /// Where steps begin and end.
+        taken: &'p PlaceSet,
+        /// Where they are blocked.
+        blocked: &'p PlaceSet,
+    },
+}
+
 /// A multithreaded program as a transition system.
 ///
 /// Methods take `&mut self` so that an implementation can keep scratch space and
@@ -318,10 +357,18 @@ pub trait System {
 
     /// Makes every step of every thread from the state that was [begun](Batch::begun) in a batch, and adds the states after them,
     /// if there is nothing else to be known about these steps: each is taken or is blocked or its thread has ended, some step
-    /// is taken, and the states that are added are canonical [representatives](Self::represent) of those after the steps. Otherwise it adds nothing, and somebody makes the steps
-    /// [one by one](Self::step).
-    fn successors(&mut self, batch: &mut Batch) -> Option<Successors> {
-        let _ = batch;
+    /// is taken, all that are taken or blocked may go unseen, and the states that are added are canonical [representatives](Self::represent) of those after the steps. Otherwise it adds
+    /// nothing, and somebody makes the steps [one by one](Self::step).
+    fn successors(&mut self, batch: &mut Batch, unseen: Unseen<'_>) -> Option<Successors> {
+        let _ = (batch, unseen);
+        None
+    }
+
+    /// What a step from a place accesses, if that is known beforehand: whoever makes it, it accesses one of these variables at least and no
+    /// others, all by plain or atomic accesses; there is one alternative only; the variables are [owned](Self::owns) by nobody, and no discipline is
+    /// [declared](Self::declared) for them.
+    fn accessed_from(&self, place: Place) -> Option<Vec<Variable>> {
+        let _ = place;
         None
     }
 

@@ -4,6 +4,7 @@
 //! executes it one step at a time, and is all that the search sees of it: it implements
 //! [`raddle_explore::System`].
 
+mod accessed;
 mod canonical;
 mod choices;
 mod compile;

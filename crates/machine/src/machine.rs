@@ -604,6 +604,14 @@ impl System for Machine {
         exclusive::variable(&self.program, state, location)
     }
 
+    fn accessed_from(&self, place: Place) -> Option<Vec<Variable>> {
+        if self.granularity != Granularity::Access {
+            return None;
+        }
+        let slots = self.program.accessed_from(place.0)?;
+        Some(slots.iter().map(|slot| Variable((*slot).into())).collect())
+    }
+
     fn maker(&self, location: Location) -> Option<(Position, u64)> {
         word::maker(location)
     }

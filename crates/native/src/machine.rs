@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use raddle_explore::{
     Access, Batch, Changed, Choice, Fault, Footprint, Guard, Location, Packed, Parts, Place,
-    Position, Renamed, Status, Step, Successors, System, Variable,
+    Position, Renamed, Status, Step, Successors, System, Unseen, Variable,
 };
 use raddle_machine::native::{Field, Layout, Stop, code_of, lock_slots, pseudo_lock, thread_word};
 use raddle_machine::{Machine, State, Symmetry};
@@ -106,18 +106,19 @@ impl NativeMachine {
             let slots = lock_slots(program).iter();
             slots.map(|slot| (*slot, layout.slots[*slot as usize]))
         });
+        let locks: Arc<[(u32, Field)]> = locks.collect();
         let threads = 0..layout.as_ref().map_or(0, |layout| layout.threads());
         let names = threads.map(|thread| {
             let name = thread_word(thread);
             [false, true].map(|wide| code_of(name, wide))
         });
         Self {
-            locks: locks.collect(),
             names: names.collect(),
             symmetry: interpreter.symmetry().cloned(),
             disciplines,
             layout,
-            native: code.map(Native::new),
+            native: code.map(|code| Native::new(code, !locks.is_empty())),
+            locks,
             interpreter,
             step: Step::default(),
             packed: Packed::default(),
@@ -344,17 +345,21 @@ impl System for NativeMachine {
         }
     }
 
-    fn successors(&mut self, batch: &mut Batch) -> Option<Successors> {
+    fn successors(&mut self, batch: &mut Batch, unseen: Unseen<'_>) -> Option<Successors> {
         let native = self.native.as_mut()?;
         let before = batch.len();
         let guarded = self.disciplines.guarded();
-        let steps = native.add_successors(batch, self.symmetry.as_mut(), guarded);
+        let steps = native.add_successors(batch, unseen, self.symmetry.as_mut(), guarded);
         if steps.is_none() {
             batch.truncate(before);
         }
         let steps = steps?;
         self.steps += steps.moved + steps.blocked + steps.ended;
         Some(steps)
+    }
+
+    fn accessed_from(&self, place: Place) -> Option<Vec<Variable>> {
+        self.interpreter.accessed_from(place)
     }
 
     #[inline]

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use raddle_explore::{Batch, Changed, Choice, Successors};
+use raddle_explore::{Batch, Changed, Choice, Place, Successors, Unseen};
 use raddle_machine::Symmetry;
-use raddle_machine::native::{code_of, thread_word};
+use raddle_machine::native::{Stop, code_of, thread_word};
 
 use crate::frame::{NativeAccess, NativeFrame, Pick};
 use crate::guarded::Guarded;
@@ -24,6 +24,10 @@ pub(crate) struct Native {
     pub(crate) all_threads: Changed,
     /// Whether some step has made a plain access that writes.
     writes_plainly: bool,
+    /// By the number of a stop, where that is, if threads can move there.
+    places: Box<[Option<Place>]>,
+    /// Whether there are locks.
+    has_locks: bool,
 }
 
 /// What is known of a thread.
@@ -42,7 +46,7 @@ pub(crate) struct Thread {
 }
 
 impl Native {
-    pub(crate) fn new(code: Arc<Code>) -> Self {
+    pub(crate) fn new(code: Arc<Code>, has_locks: bool) -> Self {
         let layout = &code.layout;
         let thread = |thread: usize| {
             let me = thread_word(thread);
@@ -70,6 +74,8 @@ impl Native {
             all_threads: bits.fold(Changed::NONE, Changed::with),
             threads,
             writes_plainly: false,
+            has_locks,
+            places: code.layout.stops.iter().map(place_of).collect(),
             code,
         }
     }
@@ -81,6 +87,7 @@ impl Native {
     pub(crate) fn add_successors(
         &mut self,
         batch: &mut Batch,
+        unseen: Unseen<'_>,
         mut symmetry: Option<&mut Symmetry>,
         guarded: Option<&Guarded>,
     ) -> Option<Successors> {
@@ -89,6 +96,21 @@ impl Native {
             return None;
         }
         batch.set_ends(&code.layout.ends);
+        let places = &self.places;
+        // A thread that has ended holds no lock if there are none.
+        let may_end = !self.has_locks;
+        let may_be_unseen_at = |stop: usize| match unseen {
+            Unseen::All => true,
+            Unseen::Between { taken, .. } => {
+                places[stop].map_or(may_end, |place| taken.contains(place))
+            }
+        };
+        let is_blocked_unseen = |stop: usize| match unseen {
+            Unseen::All => true,
+            Unseen::Between { blocked, .. } => {
+                places[stop].is_some_and(|place| blocked.contains(place))
+            }
+        };
         let mut steps = Successors::default();
         for (position, thread) in self.threads.iter_mut().enumerate() {
             let stop = thread.stop(batch.begun());
@@ -100,6 +122,9 @@ impl Native {
                 }
                 Entry::Interpreted => return None,
             };
+            if !may_be_unseen_at(stop) {
+                return None;
+            }
             let mut choice = Some(Choice::FIRST);
             while let Some(taken) = choice {
                 let words = batch.open();
@@ -113,7 +138,9 @@ impl Native {
                 }
                 match status {
                     NativeStatus::Moved => {
-                        if thread.frame.blocks & !self.seen[stop] != 0 {
+                        if thread.frame.blocks & !self.seen[stop] != 0
+                            || !may_be_unseen_at(thread.stop(batch.opened()))
+                        {
                             return None;
                         }
                         steps.moved += 1;
@@ -128,7 +155,10 @@ impl Native {
                             self.writes_plainly = accesses.any(|access| access.writes_plainly());
                         }
                     }
-                    NativeStatus::Blocked | NativeStatus::Cut => steps.blocked += 1,
+                    NativeStatus::Blocked | NativeStatus::Cut if is_blocked_unseen(stop) => {
+                        steps.blocked += 1;
+                    }
+                    NativeStatus::Blocked | NativeStatus::Cut => return None,
                     NativeStatus::GaveUp => return None,
                 }
                 choice = match thread.frame.picked {
@@ -140,6 +170,14 @@ impl Native {
         }
         steps.writes_plainly = self.writes_plainly;
         (steps.moved > 0).then_some(steps)
+    }
+}
+
+/// Where a stop is, unless it is the end.
+fn place_of(stop: &Stop) -> Option<Place> {
+    match stop {
+        Stop::Stopped(..) => None,
+        stop => Some(Place(stop.pc())),
     }
 }
 

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use raddle_difftest::campaign::Campaign;
 use raddle_difftest::generate::by_name;
 use raddle_explore::{
-    Batch, Choice, Footprint, Packed, Parts, Position, Status, Step, Successors, System,
+    Batch, Choice, Footprint, Packed, Parts, Position, Status, Step, Successors, System, Unseen,
 };
 use raddle_lang::Source;
 use raddle_machine::{Granularity, Machine, Program, State};
@@ -181,7 +181,7 @@ impl Expected {
     fn are_added(&self, name: &str, native: &mut NativeMachine, before: Parts<'_>) -> bool {
         let mut batch = Batch::default();
         batch.begin().0.extend_from_slice(before.words);
-        let Some(steps) = native.successors(&mut batch) else {
+        let Some(steps) = native.successors(&mut batch, Unseen::All) else {
             assert!(batch.is_empty(), "{name}");
             return false;
         };

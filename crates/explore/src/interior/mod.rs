@@ -14,12 +14,16 @@ mod table;
 
 pub use completion::Completion;
 
+use raddle_store::Batch;
+
 use crate::lock_order::LockOrder;
-use crate::movers::{Mover, Movers};
+use crate::movers::{FixedPlaces, Mover, Movers};
 use crate::parts::{Changed, Packed};
 use crate::reduction::{Effort, Visitor};
 use crate::repair::Repair;
-use crate::system::{Access, AccessKind, Action, Choice, Position, Status, Step, SyncOp, System};
+use crate::system::{
+    Access, AccessKind, Action, Choice, Place, Position, Status, Step, SyncOp, System, Unseen,
+};
 use completion::{Graph, NodeId};
 use table::Table;
 
@@ -303,6 +307,9 @@ impl<S: System> Interior<S> {
         }
         run.forget_intermediate_accesses(true);
         let mover = (run.movers).of_step(system, state, run.thread, &self.step);
+        if mover == Mover::NON {
+            run.movers.note_place(system, Place(place as u32), false);
+        }
         let goes_on =
             run.shape.phase_after(true, mover) || begins_anew_to_the_letter(&self.step) || {
                 let changed = self.step.changed;
@@ -333,6 +340,22 @@ impl<S: System> Interior<S> {
         !goes_on
     }
 
+    /// Explores the macro-steps of all threads from the state that was begun in a batch, if it is known beforehand that each consists of one step, which
+    /// is a non-mover and leads to where the next one is another. What they would report is in the batch then, and nothing is learned from them.
+    pub(crate) fn explore_plainly(
+        &self,
+        system: &mut S,
+        movers: &Movers,
+        batch: &mut Batch,
+    ) -> Option<Effort> {
+        if self.is_watched() {
+            return None;
+        }
+        let FixedPlaces { taken, blocked } = movers.fixed_places();
+        let steps = system.successors(batch, Unseen::Between { taken, blocked })?;
+        Some(Effort::of_steps(&steps))
+    }
+
     /// Takes note of the step that was just executed, of a thread that has ended or is blocked. `first` says whether it is the
     /// first of its macro-step.
     fn note_stuck(&self, system: &mut S, before: &S::State, run: &mut Run<'_, '_, S>, first: bool) {
@@ -343,6 +366,10 @@ impl<S: System> Interior<S> {
                 run.start.blocked_without_assumption |= first && !assumption;
                 run.start.cut_before_commit |= assumption;
                 (run.movers).note_blocked(system, before, run.thread, &self.step);
+                if first {
+                    let place = system.place(before, run.thread);
+                    run.movers.note_place(system, place, true);
+                }
             }
             _ => run.effort.ended_steps += u64::from(first),
         }
@@ -416,6 +443,10 @@ impl<S: System> Interior<S> {
             run.forget_intermediate_accesses(first);
             let mover = (known_mover.take())
                 .unwrap_or_else(|| run.movers.of_step(system, before, run.thread, &self.step));
+            if first && mover == Mover::NON {
+                let place = system.place(before, run.thread);
+                run.movers.note_place(system, place, false);
+            }
             let phase_after =
                 run.shape.phase_after(phase, mover) || begins_anew_to_the_letter(&self.step);
             run.effort.transitions += 1;
@@ -522,6 +553,10 @@ impl<S: System> Interior<S> {
     /// Whether the macro-step ends in a state after its commit: because its thread cannot move there, or by a step that is no left
     /// mover.
     fn outlook(&mut self, system: &mut S, run: &mut Run<'_, '_, S>, state: &S::State) -> Outlook {
+        let place = system.place(state, run.thread);
+        if run.movers.fixed_places().taken.contains(place) {
+            return Outlook::End;
+        }
         run.forget_intermediate_accesses(false);
         let (mut enabled, mut blocked, mut alternatives) = (false, false, 0);
         let mut only = Mover::BOTH;

@@ -49,7 +49,10 @@ mod protection;
 pub use protection::{Knowledge, Protection};
 
 use crate::repair::Repair;
-use crate::system::{Access, AccessKind, Footprint, Position, Status, Step, SyncOp, System};
+use crate::system::{
+    Access, AccessKind, Footprint, Place, PlaceSet, Position, Status, Step, SyncOp, System,
+    Variable,
+};
 
 /// How a step commutes with those of other threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -113,6 +116,35 @@ pub struct Movers {
     /// What is known so far about who protects what.
     pub protection: Protection,
     reads: Footprint,
+    /// By place, what is known of the steps from there.
+    places: Vec<KnownPlace>,
+    fixed: FixedPlaces,
+}
+
+/// What is known of the steps from a place.
+#[derive(Debug, Default)]
+enum KnownPlace {
+    #[default]
+    Nothing,
+    /// They access some of these variables. Not all of them were unprotected when so much was known.
+    Accesses {
+        variables: Vec<Variable>,
+        asked_at: u32,
+    },
+    /// There is nothing more to know.
+    Settled,
+}
+
+/// Places from which every step is a non-mover, and will be: it accesses nothing but variables that are unprotected. Nothing is learned from
+/// such a step either, so nobody needs to look at it.
+///
+/// A macro-step that comes to such a place after its commit ends there: the next step is no left mover, or it is blocked.
+#[derive(Debug, Default)]
+pub(crate) struct FixedPlaces {
+    /// These places.
+    pub(crate) taken: PlaceSet,
+    /// Those of them at which a thread was seen blocked.
+    pub(crate) blocked: PlaceSet,
 }
 
 impl Movers {
@@ -133,6 +165,52 @@ impl Movers {
             mover.left = false;
         }
         mover
+    }
+
+    /// Takes note that a step from a place was a non-mover, as were all of its accesses, or that it is blocked.
+    ///
+    /// All that is asked here is whether that will be so for good, and nothing is learned from it. Steps of that place have been seen, so it is known whether
+    /// they access anything plainly.
+    pub(crate) fn note_place<S: System>(&mut self, system: &S, place: Place, blocked: bool) {
+        if self.protection.keeps_places() || !Repair::are_all_on() {
+            return;
+        }
+        let index = place.0 as usize;
+        if self.places.len() <= index {
+            self.places.resize_with(index + 1, KnownPlace::default);
+        }
+        let known = &mut self.places[index];
+        if let KnownPlace::Nothing = known {
+            *known = match system.accessed_from(place) {
+                Some(variables) => KnownPlace::Accesses {
+                    variables,
+                    asked_at: u32::MAX,
+                },
+                None => KnownPlace::Settled,
+            };
+        }
+        let now = self.protection.unprotected();
+        if let KnownPlace::Accesses {
+            variables,
+            asked_at,
+        } = known
+            && *asked_at != now
+        {
+            *asked_at = now;
+            let mut variables = variables.iter();
+            if variables.all(|&variable| self.protection.is_unprotected(variable)) {
+                self.fixed.taken.insert(place);
+                *known = KnownPlace::Settled;
+            }
+        }
+        if blocked && self.fixed.taken.contains(place) {
+            self.fixed.blocked.insert(place);
+        }
+    }
+
+    /// The places from which every step is known to be a non-mover.
+    pub(crate) fn fixed_places(&self) -> &FixedPlaces {
+        &self.fixed
     }
 
     fn of_access<S: System>(

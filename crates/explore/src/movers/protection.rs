@@ -170,6 +170,8 @@ pub struct Protection {
     reliant: usize,
     /// The same for declared disciplines, for ever.
     alone_as_declared: bool,
+    /// How many variables have turned out to be unprotected, at least.
+    unprotected: u32,
     outdated: bool,
     /// Whether accesses are not taken note of; only for a mutation.
     looks_away: bool,
@@ -319,6 +321,7 @@ impl Protection {
             self.outdated = true;
         }
         self.outdated |= was_used && !protected;
+        self.unprotected += u32::from(!protected);
         protected
     }
 
@@ -358,6 +361,18 @@ impl Protection {
         seen.observed = true;
         self.reliant += usize::from(seen.relies_on_being_alone());
         self.outdated |= seen.used;
+        self.unprotected += 1;
+    }
+
+    /// How much is known about what is not protected: more than before if the number has changed.
+    pub(super) fn unprotected(&self) -> u32 {
+        self.unprotected
+    }
+
+    /// Whether a variable is known to have no protection. It never will then, and nothing can be learned from an access to it but whether that is plain.
+    pub(super) fn is_unprotected(&self, variable: Variable) -> bool {
+        let seen = self.variables.get(&variable);
+        seen.is_some_and(|seen| !seen.is_protected())
     }
 
     /// Whether somebody without locks reads it; the answer is relied on.

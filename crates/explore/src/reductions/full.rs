@@ -12,7 +12,7 @@ use crate::reduction::{
     BlockedThread, Effort, End, Lessons, PendingAccess, Reduction, Visitor, add_pending,
     for_each_race,
 };
-use crate::system::{Access, AccessKind, Action, Choice, Position, Status, Step, System};
+use crate::system::{Access, AccessKind, Action, Choice, Position, Status, Step, System, Unseen};
 
 /// One step of every thread, with every choice.
 pub struct Full<S: System> {
@@ -136,14 +136,9 @@ impl<S: System> Reduction<S> for Full<S> {
         if properties.contains(Property::Race) {
             return None;
         }
-        let steps = system.successors(batch)?;
+        let steps = system.successors(batch, Unseen::All)?;
         self.writes_plainly |= steps.writes_plainly;
-        Some(Effort {
-            transitions: steps.moved,
-            blocked_steps: steps.blocked,
-            ended_steps: steps.ended,
-            ..Effort::default()
-        })
+        Some(Effort::of_steps(&steps))
     }
 
     fn may_race(&self) -> bool {

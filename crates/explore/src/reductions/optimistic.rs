@@ -31,6 +31,8 @@
 //! - In a boundary state a thread may have an invisible step next (in the initial state, for one; the
 //!   paper assumes that it has none). It is then taken like a visible one.
 
+use raddle_store::Batch;
+
 use crate::interior::{Interior, Run, Shape, Start};
 use crate::movers::{Movers, Protection};
 use crate::property::{Property, PropertySet};
@@ -137,6 +139,19 @@ impl<S: System> Reduction<S> for Optimistic<S> {
             visitor.end(system, &[], state, end, &self.blocked);
         }
         effort
+    }
+
+    fn expand_plainly(
+        &mut self,
+        system: &mut S,
+        properties: PropertySet,
+        batch: &mut Batch,
+    ) -> Option<Effort> {
+        let has_invariants = properties.contains(Property::Invariant) && system.has_invariants();
+        if has_invariants || properties.contains(Property::Race) {
+            return None;
+        }
+        (self.interior).explore_plainly(system, &self.movers, batch)
     }
 
     fn may_race(&self) -> bool {

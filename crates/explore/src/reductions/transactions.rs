@@ -36,6 +36,8 @@
 //!   the second paper has only deterministic shared steps, but a `notify` has as many
 //!   alternatives as there are waiters.
 
+use raddle_store::Batch;
+
 use crate::interior::{Completion, Interior, Run, Shape, Start, Watch};
 use crate::lock_order::{Deadlocks, LockOrder};
 use crate::movers::{Movers, Protection};
@@ -150,6 +152,18 @@ impl<S: System> Reduction<S> for Transactions<S> {
             visitor.end(system, &[], state, End::Cut, &[]);
         }
         effort
+    }
+
+    fn expand_plainly(
+        &mut self,
+        system: &mut S,
+        properties: PropertySet,
+        batch: &mut Batch,
+    ) -> Option<Effort> {
+        if properties.contains(Property::Invariant) && system.has_invariants() {
+            return None;
+        }
+        (self.interior).explore_plainly(system, &self.movers, batch)
     }
 
     fn may_race(&self) -> bool {

@@ -50,6 +50,8 @@ const LONGEST_STRIDE: u32 = 1024;
 const CLOSE: Duration = Duration::from_millis(2);
 /// Looks at the clock that are further apart than this are too rare.
 const APART: Duration = Duration::from_millis(50);
+/// Between two looks, the memory should not grow by more than this part of what it may be.
+const SMALL_PART: u64 = 50;
 const BETWEEN_REPORTS: Duration = Duration::from_millis(100);
 
 /// Who is told how a search is coming along.
@@ -68,6 +70,9 @@ pub(super) struct Monitor<'a> {
     /// take a microsecond or a second.
     stride: u32,
     ticks_left: u32,
+    /// Since the last look: how many ticks were to come then, and how much memory there was.
+    last_ticks: u32,
+    last_memory: u64,
 }
 
 impl<'a> Monitor<'a> {
@@ -83,6 +88,8 @@ impl<'a> Monitor<'a> {
             last_report: now,
             stride: 1,
             ticks_left: 1,
+            last_ticks: 1,
+            last_memory: 0,
         }
     }
 
@@ -111,7 +118,8 @@ impl<'a> Monitor<'a> {
             self.stride = (self.stride / 8).max(1);
         }
         self.last_look = now;
-        self.ticks_left = self.stride;
+        self.ticks_left = self.stride.min(self.ticks_of_memory(progress.memory_bytes));
+        self.last_ticks = self.ticks_left;
         progress.elapsed = now - self.started;
         progress.max_memory = self.max_memory;
         if let Some(report) = &mut self.on_progress
@@ -136,5 +144,15 @@ impl<'a> Monitor<'a> {
         } else {
             None
         }
+    }
+
+    /// How many ticks it takes until the memory has grown by a small part of the limit, if it goes on as since the last look.
+    fn ticks_of_memory(&mut self, now: u64) -> u32 {
+        let grown = now.saturating_sub(std::mem::replace(&mut self.last_memory, now));
+        let Some(limit) = self.max_memory else {
+            return u32::MAX;
+        };
+        let ticks = limit / SMALL_PART * u64::from(self.last_ticks) / grown.max(1);
+        u32::try_from(ticks).unwrap_or(u32::MAX).max(1)
     }
 }

@@ -152,6 +152,12 @@ impl Rules {
             .filter(|_| !self.are_on_heap())
     }
 
+    /// Whether there are no rules.
+    pub(crate) fn is_empty(&self) -> bool {
+        let mut of_layouts = self.layouts.iter().flatten();
+        self.globals.iter().all(Option::is_none) && of_layouts.all(Option::is_none)
+    }
+
     /// What the thread needs in order to access the location, if there is a rule for it.
     pub(super) fn need(program: &Program, state: &State, location: Location) -> Option<Need> {
         let rules = &program.rules;

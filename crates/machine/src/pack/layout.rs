@@ -7,7 +7,7 @@ use raddle_lang::hir::{self, Type};
 use super::code::{Width, largest};
 use super::constants::{Known, constants};
 use super::fixed::Fixed;
-use crate::op::{Op, Pc};
+use crate::op::{Op, Pc, Reg};
 use crate::program::Program;
 use crate::state::Phase;
 
@@ -122,6 +122,14 @@ impl Packing {
     #[inline]
     pub(crate) fn number(&self, pc: Pc, phase: Phase) -> u32 {
         self.numbers[pc as usize * PHASES + phase as usize]
+    }
+
+    /// The value that a register has whenever a thread is at an instruction, if there is one.
+    pub(crate) fn constant(&self, pc: usize, register: Reg) -> Option<i64> {
+        match self.frames[pc].registers.get(register as usize) {
+            Some(Register::Constant(value)) => Some(*value),
+            _ => None,
+        }
     }
 
     /// What a [number](Self::number) stands for.
@@ -323,7 +331,7 @@ fn touched(program: &Program, packing: &Packing) -> Vec<u64> {
 }
 
 /// Calls `see` with the slots of each synchronisation object in a value.
-fn whole_objects(
+pub(crate) fn whole_objects(
     program: &Program,
     ty: &Type,
     slot: usize,
