@@ -104,6 +104,7 @@ impl State {
         let thread = &mut self.threads[id.index()];
         self.pasts
             .step(&mut thread.past, found.choice, &step.accesses);
+        thread.polling.depends_on(thread.past);
         self.made.push(Made {
             thread: id,
             operation: announced.operation,

@@ -130,8 +130,11 @@ pub(crate) struct Polling {
     has_begun: bool,
     iterations: Iterations,
     memory: Memory,
-    /// What the local state depended on when the sequence of undisturbed iterations began. The thread was alone since.
+    /// What the local state depended on when the sequence of undisturbed iterations began, or later, when the thread last touched something that it had not touched before,
+    /// or chose: what it found there, others may have left. It was alone since.
     sequence_past: Past,
+    /// Whether its last step has done that.
+    finds_new: bool,
     /// The locations that suspended operations wait for a change of.
     watches: Vec<Watch>,
     /// The thread is to be suspended before its next operation.
@@ -145,6 +148,8 @@ pub(crate) struct Polling {
     seen: u32,
     /// The times that it has continued as a last resort.
     turns: OwnTurns,
+    /// How many operations it had announced when the sequence of undisturbed iterations began.
+    sequence_at: usize,
     /// How many operations it had announced at its last arrival, and how often it has arrived there since.
     arrived_at: usize,
     delays: u32,
@@ -187,12 +192,14 @@ impl Polling {
             self.watches.clear();
             self.has_begun = false;
         }
+        self.finds_new = false;
         self.suspend = None;
         self.has_just_arrived = false;
         self.busy = 0;
         self.harassed = 0;
         self.seen = 0;
         self.turns = OwnTurns::default();
+        self.sequence_at = 0;
         self.arrived_at = usize::MAX;
         self.delays = 0;
         self.resorted = false;
@@ -293,6 +300,28 @@ impl Polling {
         found.is_some()
     }
 
+    /// Whether the thread has been at a place before its last arrival.
+    fn has_been_at(&self, place: Place, announced: &[Announced]) -> bool {
+        let end = self.arrived_at.min(announced.len());
+        let mut earlier = announced[..end].iter().rev();
+        earlier.any(|one| std::ptr::eq(one.place, place))
+    }
+
+    /// What the thread depends on after a step.
+    #[inline]
+    pub(super) fn depends_on(&mut self, past: Past) {
+        if self.finds_new {
+            self.sequence_past = past;
+        }
+    }
+
+    /// Whether the thread has made an operation, at the same place, in the undisturbed iterations before this one.
+    fn has_made(&self, next: &Announced, announced: &[Announced]) -> bool {
+        let end = self.arrived_at.min(announced.len());
+        let mut made = announced[self.sequence_at.min(end)..end].iter();
+        made.any(|made| std::ptr::eq(made.place, next.place) && made.operation == next.operation)
+    }
+
     /// Remembers what a step found and left. `own` are the accesses of the operation, as it makes them itself.
     fn note_step(
         &mut self,
@@ -315,12 +344,21 @@ impl Polling {
             Some(Woken::ByAlike) => (self.woken_by_alike, self.is_alert) = (true, true),
             Some(Woken::ByChange) => disturbed = true,
         }
+        // A wait that times out only lets time pass.
+        self.finds_new = matches!(
+            announced.operation,
+            Operation::Choose {
+                reason: Reason::Asked | Reason::WeakFailure,
+                ..
+            }
+        );
         let mut digest = Digest::of(announced, made.choice);
         for access in own {
             digest.touches(objects.kind(access.location), access);
             let waits = announced.operation.waits_for_lock();
             let kind = objects.kind(access.location);
             let outside = objects.changes_outside(access.location);
+            self.finds_new |= self.memory.is_new(kind, access);
             let change = self.memory.touch(kind, access, outside, waits);
             self.has_guessed |= change.is_some_and(|change| !change.is_certain);
             // What may have changed behind a lock only counts for a thread that continues although nothing has for certain: see `turns.rs`.
@@ -436,6 +474,7 @@ impl State {
         polling.harassed += u32::from(was_disturbed);
         if polling.iterations.have_just_begun() {
             polling.sequence_past = thread.past;
+            polling.sequence_at = thread.announced.len();
         }
         if let Some(scout) = &mut self.sites.scout
             && scout.follows(current)
@@ -558,14 +597,15 @@ impl State {
             self.threads[self.current.index()].polling.busy = 0;
             self.learned |= self.sites.raise_busy(busy);
         }
-        let polling = &self.threads[self.current.index()].polling;
+        let thread = &self.threads[self.current.index()];
+        let polling = &thread.polling;
         if !polling.resorted || self.waits_instead_of_timing_out(place) {
             return;
         }
         let mut leaves = matches!(
             operation,
             Operation::Spawn { .. } | Operation::Finish { .. } | Operation::End { .. }
-        );
+        ) || !polling.has_been_at(place, &thread.announced);
         effect(operation, &self.objects, &mut |access| {
             leaves |= !polling.memory.knows(access.location);
         });

@@ -282,17 +282,20 @@ impl Program {
         }
     }
 
-    /// Whether the thread waits for a lock that it has taken in earlier iterations, and has done nothing in this one that it has not done in
+    /// Whether the thread waits for a lock that it has taken at the same place in earlier iterations, and has done nothing in this one that it has not done in
     /// those. It does not leave its loop then: another thread happens to hold the lock. To be suspended until the lock changes is the same to it
     /// as to wait for the lock, so it needs no allowance to come as far as that. (If it had one, it would be suspended an iteration later, and another scout would be hindered
     /// there.)
     fn waits_for_known_lock(&self, thread: ThreadId) -> bool {
         let state = self.runtime.state.borrow();
         let thread = state.thread(thread);
-        let lock = thread.next().and_then(|next| next.operation.locks());
-        let memory = &thread.polling.memory;
+        let polling = &thread.polling;
+        let next = thread
+            .next()
+            .filter(|next| next.operation.locks().is_some());
         state.failure.is_none()
-            && lock.is_some_and(|lock| memory.knew(lock) && memory.does_as_before())
+            && polling.memory.does_as_before()
+            && next.is_some_and(|next| polling.has_made(next, &thread.announced))
     }
 
     fn scout_mut<R>(&self, change: impl FnOnce(&mut Scout) -> R) -> R {

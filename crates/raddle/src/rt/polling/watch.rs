@@ -22,6 +22,15 @@ fn shared_part(kind: Kind) -> u64 {
     }
 }
 
+/// The part of a value that others change without the notice of an access.
+#[inline]
+fn unseen_part(kind: Kind, mode: Mode) -> u64 {
+    match mode {
+        Mode::Shared => shared_part(kind),
+        Mode::Read | Mode::Write => 0,
+    }
+}
+
 /// A location that a suspended thread waits for a change of.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Watch {
@@ -169,6 +178,13 @@ impl Memory {
         self.was_visible = false;
     }
 
+    /// Whether an access finds a part of a value that the thread has never found or left before.
+    pub(super) fn is_new(&self, kind: Kind, access: &ValuedAccess) -> bool {
+        let expected = self.expected.get(access.location.index());
+        let known = expected.map_or(0, |expected| expected.known);
+        known | !unseen_part(kind, access.mode) != known
+    }
+
     /// The thread touches a location. Returns whether another thread has changed it. `outside`: how often threads that did not poll have done so.
     pub(super) fn touch(
         &mut self,
@@ -188,11 +204,7 @@ impl Memory {
                 .resize(location.index() + 1, Expected::default());
         }
         let expected = &mut self.expected[location.index()];
-        // What others change without notice.
-        let unseen = match mode {
-            Mode::Shared => shared_part(kind),
-            Mode::Read | Mode::Write => 0,
-        };
+        let unseen = unseen_part(kind, mode);
         let outside = outside.seen_by(mode, expected.outside);
         let compared = expected.known & !unseen & !alike(kind);
         let differs = (expected.value ^ before) & expected.known;
