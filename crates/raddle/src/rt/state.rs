@@ -419,7 +419,7 @@ impl State {
 
     /// Whether the schedule of this execution is given: who spun then may not have had to wait.
     #[inline]
-    fn is_replayed(&self) -> bool {
+    pub(super) fn is_replayed(&self) -> bool {
         self.made.len() < self.settings.replayed
     }
 

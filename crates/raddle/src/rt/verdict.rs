@@ -128,17 +128,19 @@ impl State {
             self.impossible = true;
             return;
         }
-        let is_stuck = self.turns.are_over();
+        // What is replayed was known to lead on. Less is known now of where threads poll, so they take turns earlier.
+        let is_given = self.is_replayed();
+        let is_stuck = self.turns.are_over() && !is_given;
         let is_long = is_stuck || self.made.len() >= self.settings.max_steps;
         if is_long && (self.failure.is_some() || self.is_cut_at().is_some()) {
             // They may well wait for the thread that has failed, or that has stopped.
             self.impossible = true;
         } else if let Some(failure) = self.self_deadlock(id) {
             self.fail(failure);
-        } else if (is_long || self.polls_for_nothing()) && self.waits_too_long() {
+        } else if (is_long || !is_given && self.polls_for_nothing()) && self.waits_too_long() {
             // The wait would have timed out by now, and then others may come to their ends.
             self.impossible = true;
-        } else if self.polls_for_long() && self.waits_too_long() {
+        } else if !is_given && self.polls_for_long() && self.waits_too_long() {
             // As far as is known. Something may have changed now and then that would have woken it later.
             let place = self.made.last().map(|made| made.place);
             self.assume(Assumption {

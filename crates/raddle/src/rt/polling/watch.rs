@@ -132,6 +132,9 @@ pub(super) struct Memory {
     effect: bool,
     /// Whether others could have seen the last iteration, though it may have changed nothing for good.
     was_visible: bool,
+    /// What these touches of a sequence add up to, so that those of a long one are not added up again and again.
+    sum: Vec<Watch>,
+    summed: std::ops::Range<usize>,
 }
 
 /// What a thread knows of a location.
@@ -176,6 +179,8 @@ impl Memory {
         self.iterations = 1;
         self.effect = false;
         self.was_visible = false;
+        self.sum.clear();
+        self.summed = 0..0;
     }
 
     /// Whether an access finds a part of a value that the thread has never found or left before.
@@ -319,22 +324,23 @@ impl Memory {
     }
 
     /// Adds what is to be watched: all that was touched in the sequence, with the values that were left last.
-    pub(super) fn watch(&self, watches: &mut Vec<Watch>, ignores_alike: bool) {
-        let first = watches.len();
-        for touch in &self.touches[self.sequence..] {
-            let mut watch = touch.watch;
+    pub(super) fn watch(&mut self, watches: &mut Vec<Watch>, ignores_alike: bool) {
+        if self.summed.start != self.sequence {
+            self.sum.clear();
+            self.summed = self.sequence..self.sequence;
+        }
+        for touch in &self.touches[self.summed.end..] {
+            add(&mut self.sum, 0, touch.watch);
+        }
+        self.summed.end = self.touches.len();
+        for watch in &self.sum {
+            let mut watch = *watch;
             if ignores_alike {
                 watch.ignored |= watch.alike;
             }
-            add(watches, first, watch);
-        }
-        // What was only added to was not looked at, and nobody waits for a change of it.
-        let mut index = first;
-        while let Some(watch) = watches.get(index) {
-            if watch.ignored == u64::MAX {
-                watches.remove(index);
-            } else {
-                index += 1;
+            // What was only added to was not looked at, and nobody waits for a change of it.
+            if watch.ignored != u64::MAX {
+                watches.push(watch);
             }
         }
     }
