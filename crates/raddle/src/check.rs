@@ -11,6 +11,7 @@ use crate::explore::{self, Checked};
 use crate::options::Options;
 use crate::rt::{Backend, Failure, Place, Program, here};
 use crate::{print, report_file};
+use raddle_report::json::CheckReport;
 
 /// Runs a closure under every schedule that matters.
 ///
@@ -257,7 +258,7 @@ impl Checker {
         self
     }
 
-    /// How large the stacks of threads are, in bytes.
+    /// How large the stacks of threads are, in bytes: at least 16 kB.
     pub fn stack_size(mut self, bytes: usize) -> Self {
         self.options.stack_size = bytes;
         self
@@ -328,6 +329,13 @@ impl Checker {
         options: &Options,
         place: Place,
     ) -> Result<Report, Failed> {
+        let report = |report: &dyn Fn() -> CheckReport| {
+            if let Some(path) = &options.report_file {
+                report_file::write(path, &report());
+            }
+        };
+        // A process that ends by itself writes no report: nobody shall take that of an earlier check for it.
+        report(&|| report_file::error("the process ended before the check did", place));
         let mut program = Program::new(body, options);
         program.checked_at(place);
         let checked = match &options.replay {
@@ -335,16 +343,11 @@ impl Checker {
                 .and_then(|moves| explore::replay(&mut program, moves, options)),
             None => explore::explore(&mut program, options),
         };
-        let checked = checked.unwrap_or_else(|error| panic!("raddle: {error}"));
-        if let Some(path) = &options.report_file {
-            let report = report_file::report(&program, &checked, place);
-            report_file::write(path, &report).unwrap_or_else(|error| {
-                panic!(
-                    "raddle: the report can't be written to {}: {error}",
-                    path.display()
-                )
-            });
-        }
+        let checked = checked.unwrap_or_else(|error| {
+            report(&|| report_file::error(&error, place));
+            panic!("raddle: {error}")
+        });
+        report(&|| report_file::report(&program, &checked, place));
         match checked.violations.first() {
             None => Ok(Report::new(checked)),
             Some(first) => Err(Failed {

@@ -248,7 +248,8 @@ impl<'a> Run<'a> {
                     ..found
                 }
             }
-            (failure, _) => Attempt { failure, ..again },
+            // What was explored was explored before.
+            (failure, _) => Attempt { failure, ..found },
         }
     }
 

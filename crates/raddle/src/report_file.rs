@@ -1,6 +1,5 @@
 //! What came of a check, as JSON: the same report that `raddle check --format json` prints.
 
-use std::io;
 use std::path::Path;
 
 use raddle_report::answer::Answer;
@@ -14,8 +13,26 @@ use crate::print;
 use crate::rt::{Failure, FailureKind, Place, Program, spot};
 
 /// Writes the report.
-pub(crate) fn write(path: &Path, report: &CheckReport) -> io::Result<()> {
-    std::fs::write(path, report.to_json())
+///
+/// # Panics
+///
+/// If that is not possible.
+pub(crate) fn write(path: &Path, report: &CheckReport) {
+    std::fs::write(path, report.to_json()).unwrap_or_else(|error| {
+        panic!(
+            "raddle: the report can't be written to {}: {error}",
+            path.display()
+        )
+    });
+}
+
+/// What there is to report of a check that was asked for there, and has come to nothing.
+pub(crate) fn error(reason: &str, place: Place) -> CheckReport {
+    CheckReport {
+        file: place.file().into(),
+        reason: Some(reason.into()),
+        ..CheckReport::default()
+    }
 }
 
 /// What there is to report of a check that has just ended, and was asked for there.

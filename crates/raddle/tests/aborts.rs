@@ -65,3 +65,42 @@ fn a_panic_while_panicking_is_told() {
         panic!("the first");
     });
 }
+
+/// Neither the standard library nor anybody else says more of it.
+#[test]
+fn an_abort_is_told() {
+    if !is_other_process() {
+        let words = last_words("an_abort_is_told");
+        assert!(
+            words.contains("raddle: quitter aborts the process"),
+            "{words}"
+        );
+        assert!(words.contains("main: locks at"), "{words}");
+        return;
+    }
+    raddle::check(|| {
+        let lock = Mutex::new(());
+        drop(lock.lock().unwrap());
+        let child = raddle::thread::Builder::new().name("quitter".into());
+        let child = child.spawn(|| std::process::abort()).unwrap();
+        child.join().unwrap();
+    });
+}
+
+/// Nobody shall read the report of an earlier check and take it for that of one whose process was lost.
+#[test]
+fn the_report_of_a_check_that_aborts_is_an_error() {
+    let path = std::env::temp_dir().join("raddle-report-of-a-check-that-aborts.json");
+    let checker = || raddle::Checker::new().report_file(&path);
+    if !is_other_process() {
+        checker().check(|| {});
+        let report = std::fs::read_to_string(&path).unwrap();
+        assert!(report.contains(r#""verdict": "verified""#), "{report}");
+        last_words("the_report_of_a_check_that_aborts_is_an_error");
+        let report = std::fs::read_to_string(&path).unwrap();
+        assert!(report.contains(r#""verdict": "error""#), "{report}");
+        std::fs::remove_file(&path).unwrap();
+        return;
+    }
+    checker().check(|| std::process::abort());
+}

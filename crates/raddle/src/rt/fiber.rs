@@ -66,6 +66,17 @@ impl Suspender {
     }
 }
 
+/// The runtime itself needs some of a stack.
+const LEAST_STACK: usize = 16 * 1024;
+/// No machine has more memory than this.
+const MOST_STACK: usize = usize::MAX >> 8;
+
+fn allocate(size: usize) -> DefaultStack {
+    DefaultStack::new(size.min(MOST_STACK)).unwrap_or_else(|error| {
+        panic!("raddle: no memory for the stack of a thread, of {size} bytes: {error}")
+    })
+}
+
 /// Makes fibers, and keeps the stacks of those that have ended.
 pub(crate) struct Fibers {
     backend: Backend,
@@ -80,7 +91,7 @@ impl Fibers {
     pub(crate) fn new(backend: Backend, stack_size: usize) -> Self {
         Self {
             backend,
-            stack_size,
+            stack_size: stack_size.max(LEAST_STACK),
             stacks: Vec::new(),
             abandoned: VecDeque::new(),
         }
@@ -129,7 +140,7 @@ impl Fibers {
         let large = self.stacks.iter().position(|stack| length(stack) >= size);
         match large {
             Some(index) => self.stacks.swap_remove(index),
-            None => DefaultStack::new(size).expect("raddle: no memory for the stack of a thread"),
+            None => allocate(size),
         }
     }
 
@@ -139,9 +150,7 @@ impl Fibers {
             let index = spare.iter().position(|spare| spare.0 == self.stack_size)?;
             Some(spare.swap_remove(index).1)
         });
-        spare.ok().flatten().unwrap_or_else(|| {
-            DefaultStack::new(self.stack_size).expect("raddle: no memory for the stack of a thread")
-        })
+        (spare.ok().flatten()).unwrap_or_else(|| allocate(self.stack_size))
     }
 
     /// Takes back the stack of a fiber that has ended.

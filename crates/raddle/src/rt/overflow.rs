@@ -1,7 +1,8 @@
-//! Says what happened when the stack of a thread overflows, which ends the process.
+//! Says what happened when the stack of a thread overflows, or a thread aborts the process.
 
 use std::sync::Once;
 
+use super::panics::{last_words, say};
 use super::program::running_thread;
 
 /// Sets up the handler, once; what it has no part in it leaves to the one before it.
@@ -14,8 +15,11 @@ pub(super) fn install_handler() {
             let mut action: libc::sigaction = std::mem::zeroed();
             action.sa_sigaction = handler as *const () as usize;
             action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
-            for (signal, previous) in [(libc::SIGSEGV, &raw mut SEGV), (libc::SIGBUS, &raw mut BUS)]
-            {
+            for (signal, previous) in [
+                (libc::SIGSEGV, &raw mut SEGV),
+                (libc::SIGBUS, &raw mut BUS),
+                (libc::SIGABRT, &raw mut ABRT),
+            ] {
                 libc::sigaction(signal, &raw const action, previous);
             }
         }
@@ -24,6 +28,7 @@ pub(super) fn install_handler() {
 
 static mut SEGV: libc::sigaction = EMPTY;
 static mut BUS: libc::sigaction = EMPTY;
+static mut ABRT: libc::sigaction = EMPTY;
 // SAFETY: all zeros is a valid `sigaction`.
 const EMPTY: libc::sigaction = unsafe { std::mem::zeroed() };
 
@@ -36,21 +41,27 @@ extern "C" fn handler(
     let address = unsafe { (*info).si_addr() }.addr();
     if let Some((runtime, thread)) = running_thread()
         && let Ok(state) = runtime.state.try_borrow()
-        && state.thread(thread).guard.contains(&address)
     {
-        eprintln!(
-            "raddle: {} has overflowed its stack; `Checker::stack_size` makes it larger\n{}",
-            state.name_of(thread),
-            state.describe_schedule()
-        );
-        std::process::abort();
+        let name = || state.name_of(thread);
+        if signal == libc::SIGABRT {
+            say(|| last_words(&state, &format!("{} aborts the process", name())));
+        } else if state.thread(thread).guard.contains(&address) {
+            say(|| {
+                format!(
+                    "raddle: {} has overflowed its stack; `Checker::stack_size` makes it larger\n{}",
+                    name(),
+                    state.describe_schedule()
+                )
+            });
+            std::process::abort();
+        }
     }
-    // SAFETY: what was there before is put back, and gets the signal again when the access is repeated.
+    // SAFETY: what was there before is put back, and gets the signal again when the access is repeated, or by `abort`.
     unsafe {
-        let previous = if signal == libc::SIGSEGV {
-            &raw const SEGV
-        } else {
-            &raw const BUS
+        let previous = match signal {
+            libc::SIGSEGV => &raw const SEGV,
+            libc::SIGBUS => &raw const BUS,
+            _ => &raw const ABRT,
         };
         libc::sigaction(signal, previous, std::ptr::null_mut());
     }

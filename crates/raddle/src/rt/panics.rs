@@ -2,6 +2,7 @@
 
 use std::panic::PanicHookInfo;
 use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use raddle_report::story::Spot;
 use raddle_schedule::ThreadId;
@@ -47,7 +48,8 @@ fn observe(info: &PanicHookInfo<'_>) -> bool {
     });
     let thread = state.current;
     if is_fatal(&message) {
-        eprintln!("{}", last_words(&state));
+        let reason = "a destructor panicked while a panic unwound its thread";
+        say(|| last_words(&state, reason));
         return true;
     }
     state.panics.push(Panic {
@@ -66,9 +68,19 @@ fn is_fatal(message: &str) -> bool {
     )
 }
 
+/// Whether all is said that can be said when the process is lost.
+static SAID: AtomicBool = AtomicBool::new(false);
+
+/// Says the last words, unless they were said.
+pub(super) fn say(words: impl FnOnce() -> String) {
+    if !SAID.swap(true, Ordering::Relaxed) {
+        eprintln!("{}", words());
+    }
+}
+
 /// All that can still be said when the process is lost.
-fn last_words(state: &State) -> String {
-    let mut text = String::from("raddle: a destructor panicked while a panic unwound its thread\n");
+pub(super) fn last_words(state: &State, reason: &str) -> String {
+    let mut text = format!("raddle: {reason}\n");
     for panic in &state.panics {
         let at = &panic.at;
         text.push_str(&format!(
