@@ -268,7 +268,7 @@ fn outcomes<T: Ord + Send + 'static>(
 #[test]
 fn random_loops_that_give_up_do_the_same_with_hints_and_without() {
     let programs =
-        std::env::var("RADDLE_TEST_PROGRAMS").map_or(150, |count| count.parse().unwrap());
+        std::env::var("RADDLE_TEST_PROGRAMS").map_or(400, |count| count.parse().unwrap());
     let mut random = Random(0x51ed_270b_0f3a_94c7);
     let mut compared = 0;
     for number in 0..programs {

@@ -13,7 +13,7 @@ use crate::pages::Doubling;
 pub(super) const BLOCK: usize = 64;
 /// Words of a page, unless one record is longer.
 const PAGE: usize = 1 << 16;
-/// Words of the first page. Pages double up to the common size.
+/// Words of the first page. Later ones are larger, up to the common size.
 const FIRST_PAGE: usize = 1 << 9;
 
 /// Blocks whose numbers fit into 32 bits together with what makes an entry different from zero.
@@ -92,8 +92,8 @@ impl<F: Family> Records<F> {
                 return Err(StoreFull);
             }
             if allocator.pages == 0 || allocator.taken + needed > allocator.size {
-                let doubled = FIRST_PAGE << allocator.pages.min(16);
-                let size = needed.max(doubled.min(PAGE));
+                // What is not taken yet is a small part of all.
+                let size = needed.max((allocator.words / 16).clamp(FIRST_PAGE, PAGE));
                 let page = self.pages.make(allocator.pages, OnceLock::new);
                 page.get_or_init(|| (0..size).map(|_| F::Word::new(0)).collect());
                 allocator.pages += 1;

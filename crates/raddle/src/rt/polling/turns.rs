@@ -127,7 +127,10 @@ impl State {
             let Some(next) = thread.next().filter(|_| other != id) else {
                 continue;
             };
-            if next.suspended.is_none() || !thread.polling.memory.knows_lately(lock) {
+            // Who waits for something else does not look, whatever is behind the lock.
+            let can_look = next.operation.locks() == Some(lock) || self.is_ready(other);
+            let is_suspended = next.suspended.is_some() && can_look;
+            if !is_suspended || !thread.polling.memory.knows_lately(lock) {
                 continue;
             }
             is_polled = true;
