@@ -18,6 +18,8 @@ pub(crate) enum Command {
     Compare(Compare),
     /// Count the instructions of Raddle's stages, per transition, by callgrind.
     Instructions(Instructions),
+    /// Run each reduction and `auto` in turns, and print what `auto` takes beside the best of them; or what several workers gain.
+    Reductions(Reductions),
     /// Write docs/evaluation.md: the reductions on the programs of their papers, and beyond.
     Evaluation {
         /// Write nothing; count the tables of counts again, and fail if the document or a plot
@@ -50,6 +52,23 @@ pub(crate) struct Compare {
 pub(crate) struct Instructions {
     #[command(flatten)]
     pub(crate) measured: Measured,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Reductions {
+    /// Programs, instead of the models of the benchmark.
+    pub(crate) programs: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) measured: Measured,
+
+    /// Run each that many times, in turns, and keep the best times.
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) repeat: u32,
+
+    /// Instead of CPU times, the time that passes with one worker and with this many.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..))]
+    pub(crate) workers: Option<u32>,
 }
 
 /// What is measured, and how it is printed.

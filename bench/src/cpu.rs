@@ -24,6 +24,15 @@ pub(crate) struct Finished {
 /// Runs a program to its end. Programs run one at a time, so that what the children of this
 /// process have used more than before is what this one has used.
 pub(crate) fn run(command: &mut Command) -> Result<Finished> {
+    run_with_exit_codes(command, &[0])
+}
+
+/// The same for a run of Raddle that may find something, or not come to a verdict.
+pub(crate) fn run_whatever_it_finds(command: &mut Command) -> Result<Finished> {
+    run_with_exit_codes(command, &[0, 1, 3])
+}
+
+fn run_with_exit_codes(command: &mut Command, expected: &[i32]) -> Result<Finished> {
     let before = children_times()?;
     let name = name_of(command.get_program().as_ref());
     let output = command
@@ -31,7 +40,11 @@ pub(crate) fn run(command: &mut Command) -> Result<Finished> {
         .output()
         .map_err(|e| format!("{name}: {e}"))?;
     let after = children_times()?;
-    if !output.status.success() {
+    if !output
+        .status
+        .code()
+        .is_some_and(|code| expected.contains(&code))
+    {
         let complaint = String::from_utf8_lossy(&output.stderr);
         let printed = String::from_utf8_lossy(&output.stdout);
         return Err(format!("{name}: {}\n{printed}{complaint}", output.status));

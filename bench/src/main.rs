@@ -13,6 +13,7 @@ mod instructions;
 mod measure;
 mod model;
 mod raddle;
+mod reductions;
 mod spin;
 mod table;
 
@@ -42,6 +43,7 @@ fn run(command: &Command) -> Result<bool> {
     match command {
         Command::Compare(args) => compare::compare(args),
         Command::Instructions(args) => instructions::instructions(args).map(|()| true),
+        Command::Reductions(args) => reductions::reductions(args).map(|()| true),
         Command::Evaluation { check: true } => evaluation::check(),
         Command::Evaluation { check: false } => evaluation::write().map(|()| true),
     }

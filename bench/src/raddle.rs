@@ -36,17 +36,14 @@ impl Raddle {
 
     /// The program and the arguments that check a model, all of it, and report it as JSON.
     pub(crate) fn command_line(&self, model: &Path) -> Vec<String> {
-        let options = [
-            "check",
-            "--all",
-            "--quiet",
-            "--format",
-            "json",
-            "--reduction",
-            REDUCTION,
-        ];
+        self.command_line_with(model, &["--reduction", REDUCTION])
+    }
+
+    /// The same, with a reduction or other options.
+    pub(crate) fn command_line_with(&self, model: &Path, way: &[&str]) -> Vec<String> {
+        let options = ["check", "--all", "--quiet", "--format", "json"];
         let mut line = vec![self.executable.display().to_string()];
-        line.extend(options.map(str::to_owned));
+        line.extend(options.iter().chain(way).map(|&option| option.to_owned()));
         line.extend(self.extra.iter().cloned());
         line.push(model.display().to_string());
         line
