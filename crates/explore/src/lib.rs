@@ -61,5 +61,5 @@ pub use search::{
 };
 pub use system::{
     Access, AccessKind, Action, Choice, Fault, FaultKind, Footprint, Guard, Location, Place,
-    PlaceSet, Position, Status, Step, Successors, SyncOp, System, Unseen, Variable,
+    PlaceSet, Position, Status, Step, Successors, SyncOp, System, Unseen, Variable, VariableSet,
 };

@@ -289,27 +289,57 @@ pub struct Successors {
     pub writes_plainly: bool,
 }
 
+/// A set of small numbers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Numbers(Vec<bool>);
+
+impl Numbers {
+    fn insert(&mut self, number: usize) {
+        if self.0.len() <= number {
+            self.0.resize(number + 1, false);
+        }
+        self.0[number] = true;
+    }
+
+    #[inline]
+    fn contains(&self, number: usize) -> bool {
+        self.0.get(number) == Some(&true)
+    }
+}
+
 /// Places of which something is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PlaceSet {
-    has: Vec<bool>,
-}
+pub struct PlaceSet(Numbers);
 
 impl PlaceSet {
     /// Adds a place.
     pub fn insert(&mut self, place: Place) {
-        let index = place.0 as usize;
-        if self.has.len() <= index {
-            self.has.resize(index + 1, false);
-        }
-        self.has[index] = true;
+        self.0.insert(place.0 as usize);
     }
 
     /// Whether it has a place.
     #[must_use]
     #[inline]
     pub fn contains(&self, place: Place) -> bool {
-        self.has.get(place.0 as usize) == Some(&true)
+        self.0.contains(place.0 as usize)
+    }
+}
+
+/// Variables of which something is known, if their numbers are small.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct VariableSet(Numbers);
+
+impl VariableSet {
+    /// Adds a variable.
+    pub fn insert(&mut self, variable: Variable) {
+        self.0.insert(variable.0 as usize);
+    }
+
+    /// Whether it has a variable.
+    #[must_use]
+    #[inline]
+    pub fn contains(&self, variable: Variable) -> bool {
+        self.0.contains(variable.0 as usize)
     }
 }
 
@@ -319,12 +349,14 @@ pub enum Unseen<'p> {
     /// All of them.
     All,
     /// Those that are taken from a place of one set and lead to another one of it, or to the end of a thread that holds no lock; and those that are blocked at
-    /// a place of the other set.
+    /// a place of the other set. If there are variables, those that access no others.
     Between {
         /// Where steps begin and end.
         taken: &'p PlaceSet,
         /// Where they are blocked.
         blocked: &'p PlaceSet,
+        /// What they access.
+        variables: Option<&'p VariableSet>,
     },
 }
 

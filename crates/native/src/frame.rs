@@ -1,6 +1,6 @@
 //! What native code is told and what it tells, besides the words of the state.
 
-use raddle_explore::{Access, AccessKind, Location, Place, SyncOp};
+use raddle_explore::{Access, AccessKind, Location, Place, SyncOp, Variable};
 
 /// The most accesses of a native step.
 pub(crate) const MOST_ACCESSES: usize = 62;
@@ -24,6 +24,12 @@ impl NativeAccess {
     #[inline]
     pub(crate) fn writes_plainly(self) -> bool {
         self.rest & 0xF01 == (kind::PLAIN << 8 | 1) as u64
+    }
+
+    /// What it accesses, in a program without a heap.
+    #[inline]
+    pub(crate) fn variable(self) -> Variable {
+        Variable(self.location)
     }
 
     #[inline]

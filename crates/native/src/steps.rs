@@ -111,6 +111,10 @@ impl Native {
                 places[stop].is_some_and(|place| blocked.contains(place))
             }
         };
+        let variables = match unseen {
+            Unseen::Between { variables, .. } => variables,
+            Unseen::All => None,
+        };
         let mut steps = Successors::default();
         for (position, thread) in self.threads.iter_mut().enumerate() {
             let stop = thread.stop(batch.begun());
@@ -129,6 +133,12 @@ impl Native {
             while let Some(taken) = choice {
                 let words = batch.open();
                 let status = thread.execute(code, function, taken, words);
+                if let Some(variables) = variables
+                    && !(thread.accesses().iter())
+                        .all(|access| variables.contains(access.variable()))
+                {
+                    return None;
+                }
                 if let Some(guarded) = guarded {
                     let (before, accesses) = (batch.begun(), thread.accesses());
                     let blocked = status != NativeStatus::Moved;

@@ -17,12 +17,12 @@ pub use completion::Completion;
 use raddle_store::Batch;
 
 use crate::lock_order::LockOrder;
-use crate::movers::{FixedPlaces, Mover, Movers};
+use crate::movers::{Mover, Movers};
 use crate::parts::{Changed, Packed};
 use crate::reduction::{Effort, Visitor};
 use crate::repair::Repair;
 use crate::system::{
-    Access, AccessKind, Action, Choice, Place, Position, Status, Step, SyncOp, System, Unseen,
+    Access, AccessKind, Action, Choice, Place, Position, Status, Step, SyncOp, System,
 };
 use completion::{Graph, NodeId};
 use table::Table;
@@ -351,8 +351,7 @@ impl<S: System> Interior<S> {
         if self.is_watched() {
             return None;
         }
-        let FixedPlaces { taken, blocked } = movers.fixed_places();
-        let steps = system.successors(batch, Unseen::Between { taken, blocked })?;
+        let steps = system.successors(batch, movers.fixed_places().steps())?;
         Some(Effort::of_steps(&steps))
     }
 

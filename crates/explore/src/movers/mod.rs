@@ -50,8 +50,8 @@ pub use protection::{Knowledge, Protection};
 
 use crate::repair::Repair;
 use crate::system::{
-    Access, AccessKind, Footprint, Place, PlaceSet, Position, Status, Step, SyncOp, System,
-    Variable,
+    Access, AccessKind, Footprint, Place, PlaceSet, Position, Status, Step, SyncOp, System, Unseen,
+    Variable, VariableSet,
 };
 
 /// How a step commutes with those of other threads.
@@ -126,17 +126,19 @@ pub struct Movers {
 enum KnownPlace {
     #[default]
     Nothing,
-    /// They access some of these variables. Not all of them were unprotected when so much was known.
+    /// They access some of these variables. It was asked whether they are non-movers when so much was known.
     Accesses {
         variables: Vec<Variable>,
-        asked_at: u32,
+        asked_at: Option<u32>,
     },
-    /// There is nothing more to know.
-    Settled,
+    /// That is all.
+    Anything,
 }
 
 /// Places from which every step is a non-mover, and will be: it accesses nothing but variables that are unprotected. Nothing is learned from
 /// such a step either, so nobody needs to look at it.
+///
+/// Some of what could be accessed there may be accessed nowhere: an element of an array, say. That is relied on; if it is accessed after all, the search starts again.
 ///
 /// A macro-step that comes to such a place after its commit ends there: the next step is no left mover, or it is blocked.
 #[derive(Debug, Default)]
@@ -145,6 +147,39 @@ pub(crate) struct FixedPlaces {
     pub(crate) taken: PlaceSet,
     /// Those of them at which a thread was seen blocked.
     pub(crate) blocked: PlaceSet,
+    /// The variables that were unprotected, if others could be accessed from these places.
+    variables: VariableSet,
+    has_others: bool,
+}
+
+impl FixedPlaces {
+    /// Adds a place whose steps access some of these variables, if that makes them non-movers.
+    fn add(&mut self, place: Place, variables: &[Variable], protection: &mut Protection) {
+        let is_no_mover = |variable: &Variable| {
+            protection.is_unprotected(*variable) || !protection.is_accessed(*variable)
+        };
+        if !variables.iter().all(is_no_mover) {
+            return;
+        }
+        for &variable in variables {
+            if protection.is_unprotected(variable) {
+                self.variables.insert(variable);
+            } else {
+                self.has_others = true;
+                protection.leave_out(variable);
+            }
+        }
+        self.taken.insert(place);
+    }
+
+    /// The steps that nobody needs to look at.
+    pub(crate) fn steps(&self) -> Unseen<'_> {
+        Unseen::Between {
+            taken: &self.taken,
+            blocked: &self.blocked,
+            variables: self.has_others.then_some(&self.variables),
+        }
+    }
 }
 
 impl Movers {
@@ -184,12 +219,12 @@ impl Movers {
             *known = match system.accessed_from(place) {
                 Some(variables) => KnownPlace::Accesses {
                     variables,
-                    asked_at: u32::MAX,
+                    asked_at: None,
                 },
-                None => KnownPlace::Settled,
+                None => KnownPlace::Anything,
             };
         }
-        let now = self.protection.unprotected();
+        let now = Some(self.protection.unprotected());
         if let KnownPlace::Accesses {
             variables,
             asked_at,
@@ -197,14 +232,21 @@ impl Movers {
             && *asked_at != now
         {
             *asked_at = now;
-            let mut variables = variables.iter();
-            if variables.all(|&variable| self.protection.is_unprotected(variable)) {
-                self.fixed.taken.insert(place);
-                *known = KnownPlace::Settled;
-            }
+            self.fixed.add(place, variables, &mut self.protection);
         }
         if blocked && self.fixed.taken.contains(place) {
             self.fixed.blocked.insert(place);
+        }
+    }
+
+    /// A new round begins with what is known now.
+    pub(crate) fn begin_round(&mut self) {
+        self.protection.begin_round();
+        self.fixed = FixedPlaces::default();
+        for known in &mut self.places {
+            if let KnownPlace::Accesses { asked_at, .. } = known {
+                *asked_at = None;
+            }
         }
     }
 

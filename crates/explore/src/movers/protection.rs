@@ -38,7 +38,7 @@
 //! accesses while alone are kept apart from the others. If a variable is protected only because they do not
 //! count, being alone is relied on, and then the last step of a thread is no left mover.
 
-use rapidhash::RapidHashMap as HashMap;
+use rapidhash::{RapidHashMap as HashMap, RapidHashSet as HashSet};
 
 use super::is_alone;
 use crate::repair::Repair;
@@ -99,6 +99,8 @@ struct Seen {
     observed: bool,
     /// Whether expansions have relied on what was known.
     used: bool,
+    /// Whether it was accessed.
+    accessed: bool,
     /// Who was first; only for a mutation.
     first: Option<Position>,
 }
@@ -135,6 +137,7 @@ impl Seen {
         self.tried |= other.tried;
         self.observed |= other.observed;
         self.used |= other.used;
+        self.accessed |= other.accessed;
         self.first = self.first.or(other.first);
     }
 }
@@ -172,6 +175,8 @@ pub struct Protection {
     alone_as_declared: bool,
     /// How many variables have turned out to be unprotected, at least.
     unprotected: u32,
+    /// Variables of which expansions have relied on that they are not accessed.
+    left_out: HashSet<Variable>,
     outdated: bool,
     /// Whether accesses are not taken note of; only for a mutation.
     looks_away: bool,
@@ -218,6 +223,7 @@ impl Protection {
         for seen in self.variables.values_mut() {
             seen.used = false;
         }
+        self.left_out.clear();
     }
 
     /// Adds what another worker of the same round has seen since both knew the same.
@@ -236,6 +242,8 @@ impl Protection {
             seen.merge(theirs);
             self.outdated |= ours.has_misled(seen) || copy.has_misled(seen);
         }
+        self.left_out.extend(other.left_out);
+        self.outdated |= (self.left_out.iter()).any(|&variable| self.is_accessed(variable));
         let reliant = self
             .variables
             .values()
@@ -299,6 +307,9 @@ impl Protection {
             return true;
         }
         seen.plain |= access.kind == AccessKind::Plain;
+        if !std::mem::replace(&mut seen.accessed, true) {
+            self.outdated |= self.left_out.contains(&variable);
+        }
         // All that can change is whether it is protected: mostly nothing more to learn.
         let was_protected = seen.is_protected();
         if !was_protected || self.looks_away {
@@ -373,6 +384,17 @@ impl Protection {
     pub(super) fn is_unprotected(&self, variable: Variable) -> bool {
         let seen = self.variables.get(&variable);
         seen.is_some_and(|seen| !seen.is_protected())
+    }
+
+    /// Whether a variable was accessed so far.
+    pub(super) fn is_accessed(&self, variable: Variable) -> bool {
+        let seen = self.variables.get(&variable);
+        seen.is_some_and(|seen| seen.accessed)
+    }
+
+    /// It is relied on that a variable is not accessed.
+    pub(super) fn leave_out(&mut self, variable: Variable) {
+        self.left_out.insert(variable);
     }
 
     /// Whether somebody without locks reads it; the answer is relied on.

@@ -169,7 +169,7 @@ impl<S: System> Reduction<S> for Optimistic<S> {
     }
 
     fn begin_round(&mut self) {
-        self.movers.protection.begin_round();
+        self.movers.begin_round();
         self.interior.begin_round();
     }
 

@@ -181,7 +181,7 @@ impl<S: System> Reduction<S> for Transactions<S> {
     }
 
     fn begin_round(&mut self) {
-        self.movers.protection.begin_round();
+        self.movers.begin_round();
         self.interior.begin_round();
     }
 
