@@ -131,7 +131,7 @@ pub(crate) struct Polling {
     iterations: Iterations,
     memory: Memory,
     /// What the local state depended on when the sequence of undisturbed iterations began, or later, when the thread last touched something that it had not touched before,
-    /// or chose: what it found there, others may have left. It was alone since.
+    /// or chose something new: what it found there, others may have left. It was alone since.
     sequence_past: Past,
     /// Whether its last step has done that.
     finds_new: bool,
@@ -322,10 +322,23 @@ impl Polling {
         made.any(|made| std::ptr::eq(made.place, next.place) && made.operation == next.operation)
     }
 
-    /// Remembers what a step found and left. `own` are the accesses of the operation, as it makes them itself.
+    /// Whether an operation is a choice at a place where the thread has not chosen in its sequence of iterations. If it has, the choice belongs to a loop, and a scout comes to
+    /// it too. A wait that times out only lets time pass.
+    fn chooses_for_the_first_time(&self, announced: &Announced, earlier: &[Announced]) -> bool {
+        let reason = match announced.operation {
+            Operation::Choose { reason, .. } => reason,
+            _ => return false,
+        };
+        let mut sequence = earlier[self.sequence_at.min(earlier.len())..].iter();
+        matches!(reason, Reason::Asked | Reason::WeakFailure)
+            && !sequence.any(|one| std::ptr::eq(one.place, announced.place))
+    }
+
+    /// Remembers what a step found and left. `earlier` are the operations before it, and `own` are the accesses of the operation, as it makes them itself.
     fn note_step(
         &mut self,
         announced: &Announced,
+        earlier: &[Announced],
         made: Found,
         own: &[ValuedAccess],
         objects: &Objects,
@@ -344,14 +357,7 @@ impl Polling {
             Some(Woken::ByAlike) => (self.woken_by_alike, self.is_alert) = (true, true),
             Some(Woken::ByChange) => disturbed = true,
         }
-        // A wait that times out only lets time pass.
-        self.finds_new = matches!(
-            announced.operation,
-            Operation::Choose {
-                reason: Reason::Asked | Reason::WeakFailure,
-                ..
-            }
-        );
+        self.finds_new = self.chooses_for_the_first_time(announced, earlier);
         let mut digest = Digest::of(announced, made.choice);
         for access in own {
             digest.touches(objects.kind(access.location), access);

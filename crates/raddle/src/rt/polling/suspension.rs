@@ -101,9 +101,8 @@ impl State {
         let thread = &mut self.threads[id.index()];
         let is_in_loop = thread.polls_at_next(announced.place);
         if thread.polling.has_begun() {
-            thread
-                .polling
-                .note_step(announced, found, &step.accesses, &self.objects);
+            let earlier = &thread.announced[..thread.steps as usize];
+            (thread.polling).note_step(announced, earlier, found, &step.accesses, &self.objects);
         }
         self.note_turn(id, &announced.operation, step, is_in_loop);
         is_in_loop
