@@ -148,6 +148,8 @@ kinds! {
     SuspendedLoop Model "suspended-loop" "a loop that polls is assumed to do the same until something changes that it has touched";
     /// A loop that other loops disturb was continued only when nothing else could happen.
     LoopsDisturbed Limit "loops-disturbed" "a loop that only other loops disturb was run a few times, and then when no other thread could move";
+    /// A loop that changes something each time was run a few times.
+    ChangingLoop Limit "changing-loop" "a loop that polls and changes something each time was run a few times, and then when something else had changed";
     /// An execution was given up before its end.
     GivenUp Limit "given-up" "an execution was given up before its end";
     /// The way of exploring does not preserve a property that was asked for.

@@ -6,12 +6,12 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use raddle_outcome::{Assumptions, Kind};
-
-use crate::explore::{self, Checked};
-use crate::options::Options;
-use crate::rt::{Backend, Failure, Place, Program, here};
-use crate::{print, report_file};
 use raddle_report::json::CheckReport;
+
+use crate::explore::{self, Checked, Finding};
+use crate::options::Options;
+use crate::rt::{Backend, Failure, Place, Program, Stepping, here};
+use crate::{print, report_file};
 
 /// Runs a closure under every schedule that matters.
 ///
@@ -340,7 +340,7 @@ impl Checker {
         program.checked_at(place);
         let checked = match &options.replay {
             Some(schedule) => print::parse_schedule(schedule)
-                .and_then(|moves| explore::replay(&mut program, moves, options)),
+                .and_then(|schedule| explore::replay(&mut program, schedule, options)),
             None => explore::explore(&mut program, options),
         };
         let checked = checked.unwrap_or_else(|error| {
@@ -352,11 +352,11 @@ impl Checker {
             None => Ok(Report::new(checked)),
             Some(first) => Err(Failed {
                 text: print::failure(&program, &first.failure, checked.statistics.executions)
-                    + &print::found(&checked),
-                schedule: print::schedule(&first.schedule),
+                    + &print::found(&program, &checked),
+                schedule: print::schedule(&first.schedule, &program.stepping()),
                 failure: first.failure.clone(),
                 executions: checked.statistics.executions,
-                found: Box::new(Findings::new(&checked)),
+                found: Box::new(Findings::new(&checked, &program.stepping())),
             }),
         }
     }
@@ -401,10 +401,15 @@ pub struct Findings {
 }
 
 impl Findings {
-    fn new(checked: &Checked) -> Self {
+    fn new(checked: &Checked, stepping: &Stepping) -> Self {
         let (different, executions) = explore::found_by_going_on(checked);
+        let found = |finding: &Finding| Found {
+            failure: finding.failure.clone(),
+            schedule: print::schedule(&finding.schedule, stepping),
+            executions: finding.executions,
+        };
         Self {
-            different: different.into_iter().map(Found::from).collect(),
+            different: different.into_iter().map(found).collect(),
             executions,
         }
     }
@@ -420,14 +425,4 @@ pub struct Found {
     pub schedule: String,
     /// How many executions failed so.
     pub executions: u64,
-}
-
-impl From<&explore::Finding> for Found {
-    fn from(finding: &explore::Finding) -> Self {
-        Self {
-            failure: finding.failure.clone(),
-            schedule: print::schedule(&finding.schedule),
-            executions: finding.executions,
-        }
-    }
 }

@@ -13,7 +13,7 @@ use raddle_schedule::{
 use crate::Options;
 use crate::progress::Progress;
 use crate::rt::{
-    Account, Failure, FailureKind, Knowledge, Left, Place, Program, Record, not_the_same,
+    Account, Failure, FailureKind, Knowledge, Left, Place, Program, Record, Stepping, not_the_same,
 };
 
 /// How many executions the default explorer makes to exhaust a program before it turns to bounds. Most tests have
@@ -109,9 +109,10 @@ pub(crate) fn explore(program: &mut Program, options: &Options) -> Result<Checke
 /// Runs a program by one schedule; where that ends, each thread moves as long as it can.
 pub(crate) fn replay(
     program: &mut Program,
-    schedule: Vec<Move>,
+    (schedule, stepping): (Vec<Move>, Stepping),
     options: &Options,
 ) -> Result<Checked, String> {
+    program.step_by(&stepping);
     let mut run = Run::new(program, options);
     let attempt = run.again(schedule);
     has_checked_something(run.told(attempt))

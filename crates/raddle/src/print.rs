@@ -7,7 +7,7 @@ use raddle_report::{assumptions, lanes};
 use raddle_schedule::{Move, ThreadId};
 
 use crate::explore::{Checked, found_by_going_on};
-use crate::rt::{Failure, Place, Program, spot};
+use crate::rt::{Failure, Place, Program, Stepping, spot};
 
 /// What to say of the execution that a program has just made.
 pub(crate) fn failure(program: &Program, failure: &Failure, executions: u64) -> String {
@@ -29,13 +29,13 @@ pub(crate) fn failure(program: &Program, failure: &Failure, executions: u64) -> 
     let _ = write!(
         text,
         "\nfound in execution {executions}; to run it again: RADDLE_REPLAY={}",
-        schedule(&moves)
+        schedule(&moves, &program.stepping())
     );
     text
 }
 
 /// What to say of all failures of a check that went on after the first, beside that.
-pub(crate) fn found(checked: &Checked) -> String {
+pub(crate) fn found(program: &Program, checked: &Checked) -> String {
     let (different, executions) = found_by_going_on(checked);
     let mut text = String::new();
     if different.is_empty() {
@@ -53,7 +53,7 @@ pub(crate) fn found(checked: &Checked) -> String {
             "\n- {} ({} executions): RADDLE_KEEP_GOING=1 RADDLE_REPLAY={}",
             finding.failure.message,
             finding.executions,
-            schedule(&finding.schedule)
+            schedule(&finding.schedule, &program.stepping())
         );
     }
     text
@@ -69,8 +69,8 @@ pub(crate) fn notes(all: &Assumptions<Place>) -> Vec<String> {
 }
 
 /// A schedule as a string: `0*3,1,0,2:1` is three steps of thread 0, one of thread 1, one of thread 0, and one of
-/// thread 2 that takes alternative 1. Threads are numbered as they are started.
-pub(crate) fn schedule(moves: &[Move]) -> String {
+/// thread 2 that takes alternative 1. Threads are numbered as they are started. What decides which steps there are comes behind a slash.
+pub(crate) fn schedule(moves: &[Move], stepping: &Stepping) -> String {
     let mut text = String::new();
     let mut rest = moves;
     while let Some(&first) = rest.first() {
@@ -87,11 +87,18 @@ pub(crate) fn schedule(moves: &[Move]) -> String {
         }
         rest = &rest[count..];
     }
+    if !stepping.is_empty() {
+        let _ = write!(text, "/{stepping}");
+    }
     text
 }
 
 /// Reads what [`schedule`] has written.
-pub(crate) fn parse_schedule(text: &str) -> Result<Vec<Move>, String> {
+pub(crate) fn parse_schedule(text: &str) -> Result<(Vec<Move>, Stepping), String> {
+    let (text, stepping) = match text.split_once('/') {
+        Some((text, stepping)) => (text, stepping.parse()?),
+        None => (text, Stepping::default()),
+    };
     let mut moves = Vec::new();
     for part in text.split(',').filter(|part| !part.trim().is_empty()) {
         let wrong = || format!("`{part}` is no part of a schedule");
@@ -105,7 +112,7 @@ pub(crate) fn parse_schedule(text: &str) -> Result<Vec<Move>, String> {
         let count = count.parse::<u32>().map_err(|_| wrong())?;
         moves.extend(std::iter::repeat_n(next, count as usize));
     }
-    Ok(moves)
+    Ok((moves, stepping))
 }
 
 #[cfg(test)]
@@ -115,9 +122,14 @@ mod tests {
     #[test]
     fn schedules_can_be_read_again() {
         let text = "0*3,1,0,2:1,2:1*2";
-        let moves = parse_schedule(text).unwrap();
+        let (moves, stepping) = parse_schedule(text).unwrap();
         assert_eq!(moves.len(), 8);
-        assert_eq!(schedule(&moves), "0*3,1,0,2:1*3");
+        assert_eq!(schedule(&moves, &stepping), "0*3,1,0,2:1*3");
         assert!(parse_schedule("0,x").is_err());
+        let text = "0*3/o,0000002a,3f2a91bc+";
+        let (moves, stepping) = parse_schedule(text).unwrap();
+        assert_eq!(moves.len(), 3);
+        assert_eq!(schedule(&moves, &stepping), text);
+        assert!(parse_schedule("0/x").is_err());
     }
 }

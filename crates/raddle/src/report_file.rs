@@ -117,7 +117,11 @@ fn violations(program: &Program, checked: &Checked) -> Vec<json::Violation> {
                 0 => program.story(),
                 _ => ending(&found.failure),
             };
-            violation(&found.failure, &story, print::schedule(&found.schedule))
+            violation(
+                &found.failure,
+                &story,
+                print::schedule(&found.schedule, &program.stepping()),
+            )
         })
         .collect()
 }

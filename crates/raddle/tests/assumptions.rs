@@ -173,3 +173,27 @@ fn a_suspended_loop_that_chooses_is_a_limit() {
     let none = polls(|_| true);
     assert!(none.exhausted && !scouts(&none), "{none:?}");
 }
+
+/// Others can see each iteration of such a loop, and not all of them are run.
+#[test]
+fn a_loop_that_changes_something_each_time_is_a_limit() {
+    let counts = |rounds: u32| {
+        Checker::new().check(move || {
+            let counter = Arc::new(AtomicU32::new(0));
+            let theirs = Arc::clone(&counter);
+            let child = thread::spawn(move || theirs.swap(100, Ordering::SeqCst));
+            for _ in 0..rounds {
+                counter.fetch_add(1, Ordering::SeqCst);
+                raddle::hint::spin_loop();
+            }
+            child.join().unwrap();
+        })
+    };
+    let changing = |report: &Report| {
+        let mut kinds = report.assumptions.iter().map(|one| one.kind);
+        kinds.any(|kind| kind == Assumed::ChangingLoop)
+    };
+    let (few, many) = (counts(2), counts(20));
+    assert!(few.exhausted && !changing(&few), "{few:?}");
+    assert!(!many.exhausted && changing(&many), "{many:?}");
+}

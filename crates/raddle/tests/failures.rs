@@ -138,7 +138,7 @@ fn what_is_not_the_same_again_is_noticed() {
         let value = Arc::new(AtomicU32::new(0));
         let value2 = value.clone();
         let child = thread::spawn(move || value2.store(1, SeqCst));
-        if count.fetch_add(1, std::sync::atomic::Ordering::SeqCst) == 0 {
+        if count.fetch_add(1, std::sync::atomic::SeqCst) == 0 {
             value.load(SeqCst);
         } else {
             value.store(2, SeqCst);
@@ -167,4 +167,51 @@ fn several_checks_can_run_at_once() {
     for check in checks {
         check.join().unwrap();
     }
+}
+
+/// Which steps there are is learned, and goes with the schedule.
+#[test]
+fn failures_of_programs_that_count_are_replayed() {
+    fn replays(body: fn()) {
+        let failed = Checker::new().run(body).unwrap_err();
+        let again = Checker::new()
+            .replay(&failed.schedule)
+            .run(body)
+            .unwrap_err();
+        assert_eq!(
+            again.failure.message, failed.failure.message,
+            "{}",
+            failed.schedule
+        );
+        assert_eq!(again.schedule, failed.schedule);
+    }
+    replays(|| {
+        let counted = Arc::new(());
+        let theirs = Arc::clone(&counted);
+        let child = thread::spawn(move || Arc::strong_count(&theirs));
+        drop(counted);
+        assert_eq!(child.join().unwrap(), 1);
+    });
+    replays(|| {
+        let barrier = Arc::new(raddle::sync::Barrier::new(2));
+        let theirs = Arc::clone(&barrier);
+        let child = thread::spawn(move || theirs.wait().is_leader());
+        assert!(barrier.wait().is_leader());
+        child.join().unwrap();
+    });
+    replays(|| {
+        struct Stores(Arc<AtomicU32>);
+        impl Drop for Stores {
+            fn drop(&mut self) {
+                self.0.store(1, SeqCst);
+            }
+        }
+        let flag = Arc::new(AtomicU32::new(0));
+        let one = Arc::new(Stores(Arc::clone(&flag)));
+        let other = Arc::clone(&one);
+        let child = thread::spawn(move || drop(other));
+        drop(one);
+        assert_eq!(flag.load(SeqCst), 1);
+        child.join().unwrap();
+    });
 }

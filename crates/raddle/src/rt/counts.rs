@@ -9,7 +9,7 @@
 //! where it is concluded that nothing wakes anybody, nothing may be concluded: the execution is [given up](Counts::may_wake_nobody) as soon as a thread continues as
 //! a last resort. The one that is run in its place has the steps.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use raddle_schedule::LocationId;
 
@@ -26,11 +26,11 @@ pub(crate) struct Counted {
 }
 
 /// How the counts of references matter that are made at a place.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Matter {
     /// When the content goes away, operations are made: who drops the last reference matters, and two
     /// threads that drop theirs cannot change places.
-    content_operates: bool,
+    pub(super) content_operates: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -50,11 +50,22 @@ pub(super) fn site(place: Place) -> Site {
     (place.file(), place.line(), place.column())
 }
 
+/// A number for a place that is the same in every process.
+pub(super) fn fingerprint((file, line, column): Site) -> u32 {
+    let numbers = [line, column].map(u32::to_le_bytes);
+    let bytes = file.bytes().chain(numbers.into_iter().flatten());
+    bytes.fold(0x811c_9dc5, |hash, byte| {
+        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+    })
+}
+
 /// The counted allocations of an execution.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
     /// Where references are made whose counts matter. Outlives executions.
     pub(super) matter: HashMap<Site, Matter>,
+    /// The same for an execution that is replayed, by fingerprints.
+    pub(super) given: BTreeMap<u32, Matter>,
     entries: Vec<Entry>,
     /// Those that were turned into pointers, by their address.
     raw: Table<usize, Counted>,
@@ -87,10 +98,14 @@ impl Counts {
 impl State {
     /// Something counted was made, with this many strong references. Its content is at this address.
     pub(crate) fn add_counted(&mut self, place: Place, strong: u64, address: usize) -> Counted {
-        let matter = if self.counts.matter.is_empty() {
+        let Counts { matter, given, .. } = &self.counts;
+        let matter = if matter.is_empty() && given.is_empty() {
             None
         } else {
-            self.counts.matter.get(&site(place)).copied()
+            let known = matter.get(&site(place));
+            known
+                .or_else(|| given.get(&fingerprint(site(place))))
+                .copied()
         };
         let count = matter.map(|matter| (self.objects.add(Kind::Count, strong), matter));
         self.counts.entries.push(Entry {

@@ -77,6 +77,23 @@ fn allocate(size: usize) -> DefaultStack {
     })
 }
 
+/// Makes the memory of a stack that nobody uses zero. A check must not depend on what the one before has left there: what a thread that polls has on its stack is
+/// [compared](super::polling), leftovers included.
+fn forget_contents(stack: &DefaultStack) {
+    let (limit, base) = (stack.limit().get(), stack.base().get());
+    #[cfg(target_os = "linux")]
+    // SAFETY: the memory is a private mapping of the stack's own, whose pages are zero when they are needed again. Nobody runs on it.
+    unsafe {
+        libc::madvise(
+            limit as *mut libc::c_void,
+            base - limit,
+            libc::MADV_DONTNEED,
+        );
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = (limit, base);
+}
+
 /// Makes fibers, and keeps the stacks of those that have ended.
 pub(crate) struct Fibers {
     backend: Backend,
@@ -185,7 +202,10 @@ impl Drop for Fibers {
             let mut spare = spare.borrow_mut();
             let room = MOST_SPARE_STACKS.saturating_sub(spare.len());
             let kept = self.stacks.drain(..).take(room);
-            spare.extend(kept.map(|stack| (self.stack_size, stack)));
+            spare.extend(kept.map(|stack| {
+                forget_contents(&stack);
+                (self.stack_size, stack)
+            }));
         });
     }
 }

@@ -7,12 +7,14 @@
 //! not run, and it knows their steps from others. So what an execution shows is kept as a [lesson](Lessons) until the exploration begins again. That goes for
 //! those too that no visitor hears of, because they are given up, or are run on to their end.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::str::FromStr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::Place;
 use super::account::Account;
-use super::counts::{Matter, Site};
+use super::counts::{Matter, Site, fingerprint};
 use super::polling::Sites;
 use super::state::State;
 use super::thread::Names;
@@ -33,6 +35,58 @@ pub(crate) struct Knowledge {
     origin: Option<Place>,
     /// What the exploration rests on so far.
     account: Account,
+}
+
+/// What is known of a program that decides what its steps are. A schedule means something only together with it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Stepping {
+    /// Whether the order of arrivals at barriers matters.
+    arrivals: bool,
+    /// Which counts of references matter, by fingerprints of the places where they are made.
+    counts: BTreeMap<u32, Matter>,
+}
+
+impl Stepping {
+    /// Whether there is nothing to know.
+    pub(crate) fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// In parts that are separated by commas: `o` says that arrivals are ordered, `3f2a91bc` that the counts made at a place matter, and `3f2a91bc+` that what goes away
+/// with the last reference makes operations.
+impl fmt::Display for Stepping {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let arrivals = self.arrivals.then(|| "o".to_owned());
+        let counts = self.counts.iter().map(|(place, matter)| {
+            let operates = if matter.content_operates { "+" } else { "" };
+            format!("{place:08x}{operates}")
+        });
+        let parts: Vec<String> = arrivals.into_iter().chain(counts).collect();
+        f.write_str(&parts.join(","))
+    }
+}
+
+impl FromStr for Stepping {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut stepping = Self::default();
+        for part in text.split(',').map(str::trim) {
+            if part == "o" {
+                stepping.arrivals = true;
+                continue;
+            }
+            let (place, content_operates) = match part.strip_suffix('+') {
+                Some(place) => (place, true),
+                None => (part, false),
+            };
+            let place = u32::from_str_radix(place, 16);
+            let place = place.map_err(|_| format!("`{part}` is no part of a schedule"))?;
+            stepping.counts.insert(place, Matter { content_operates });
+        }
+        Ok(stepping)
+    }
 }
 
 /// What was learned since the exploration began, by any of its workers.
@@ -66,6 +120,25 @@ impl State {
             origin: Some(self.origin),
             account: self.account.for_another(),
         }
+    }
+
+    /// What decides which steps there are, of what is known and of what was given.
+    pub(super) fn stepping(&self, known: &Knowledge) -> Stepping {
+        let counts = known.counts.iter();
+        let counts = counts.map(|(&site, &matter)| (fingerprint(site), matter));
+        let given = self.counts.given.iter();
+        Stepping {
+            arrivals: known.arrivals,
+            counts: counts
+                .chain(given.map(|(&place, &matter)| (place, matter)))
+                .collect(),
+        }
+    }
+
+    /// Takes over what decides which steps there are.
+    pub(super) fn step_by(&mut self, stepping: &Stepping) {
+        self.barriers.order_matters = stepping.arrivals;
+        self.counts.given.clone_from(&stepping.counts);
     }
 
     /// Takes over what another one has learned.

@@ -49,7 +49,7 @@ pub use failure::{Failure, FailureKind, Remark};
 pub use fiber::Backend;
 use fiber::Suspender;
 pub(crate) use hash::mix;
-pub(crate) use knowledge::Knowledge;
+pub(crate) use knowledge::{Knowledge, Stepping};
 pub(crate) use objects::{Id, Kind};
 use operation::Operation;
 pub(crate) use polling::poll_at;

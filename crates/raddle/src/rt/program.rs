@@ -12,7 +12,7 @@ use raddle_schedule::{Cut, Diverged, Execution, Move, Observed, Readiness, Threa
 use super::account::Account;
 use super::failure::Failure;
 use super::fiber::{Fiber, Fibers};
-use super::knowledge::{Knowledge, Lessons};
+use super::knowledge::{Knowledge, Lessons, Stepping};
 use super::operation::Operation;
 use super::panics::install_hook;
 use super::state::{Phase, State};
@@ -223,6 +223,17 @@ impl Program {
     /// it is not known that they do not wait.
     pub(crate) fn replays(&mut self, steps: usize) {
         self.runtime.state.borrow_mut().settings.replayed = steps;
+    }
+
+    /// What decides which steps executions have.
+    pub(crate) fn stepping(&self) -> Stepping {
+        self.runtime.state.borrow().stepping(&self.known)
+    }
+
+    /// From now on, executions have the steps that another program of the same code had.
+    pub(crate) fn step_by(&mut self, stepping: &Stepping) {
+        self.runtime.state.borrow_mut().step_by(stepping);
+        self.known = self.knowledge();
     }
 
     /// A new exploration begins: it rests on nothing yet. Returns where it is noted what it comes to rest on, by this program

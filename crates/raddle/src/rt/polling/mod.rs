@@ -37,7 +37,7 @@
 //! - **An iteration of one operation** ([`Site::single`]) that would find the same value again is left out already after the first arrival:
 //!   the thread is suspended before it makes the second one. `k` threads that wait for one flag have 2^k executions.
 //! - **An iteration that changes something** can be observed, and Lemma 1 does not apply: it begins the sequence anew. A loop that does so again
-//!   and again is suspended after [`EFFECTS`] more of them all the same, since without a bound the exploration would not end.
+//!   and again is suspended after [`EFFECTS`] more of them all the same, since without a bound the exploration would not end. Then it is not exhausted ([`Assumed::ChangingLoop`]).
 //!   Two such loops may disturb each other for ever, and so may two that change something for a moment, such as a count of references: after [`BUSY`] iterations in which it was disturbed by other loops only, a thread continues as a last resort;
 //!   if they change nothing, after [`HARASSED`].
 //!
@@ -517,6 +517,7 @@ impl State {
         if count <= site.allowance {
             return;
         }
+        let is_for_effects = pure <= site.allowance;
         let first = polling.watches.len();
         let ignores_alike = polling.woken_by_alike;
         polling.memory.watch(&mut polling.watches, ignores_alike);
@@ -525,6 +526,10 @@ impl State {
             first: self::number(first),
         });
         self.assume(Assumed::SuspendedLoop.at(place));
+        if is_for_effects {
+            // Others can see each iteration, and it is not found out how many there would be.
+            self.assume(Assumed::ChangingLoop.at(place));
+        }
         self.want_scout(number, place, &watches);
     }
 
