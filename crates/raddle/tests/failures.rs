@@ -138,7 +138,7 @@ fn what_is_not_the_same_again_is_noticed() {
         let value = Arc::new(AtomicU32::new(0));
         let value2 = value.clone();
         let child = thread::spawn(move || value2.store(1, SeqCst));
-        if count.fetch_add(1, std::sync::atomic::SeqCst) == 0 {
+        if count.fetch_add(1, std::sync::atomic::Ordering::SeqCst) == 0 {
             value.load(SeqCst);
         } else {
             value.store(2, SeqCst);
