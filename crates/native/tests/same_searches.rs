@@ -7,7 +7,11 @@ use std::sync::Arc;
 
 use raddle_difftest::campaign::Campaign;
 use raddle_difftest::generate::by_name;
-use raddle_explore::{Outcome, PropertySet, Search, StoreKind, System, reductions};
+use raddle_explore::interior::{LastStep, StepEvent, Watch};
+use raddle_explore::reductions::transactions::Transactions;
+use raddle_explore::{
+    Outcome, Position, PropertySet, Reduction, Search, StoreKind, System, reductions,
+};
 use raddle_machine::{Granularity, Machine, Program};
 use raddle_native::{Code, NativeMachine};
 
@@ -53,13 +57,40 @@ fn search<S: System + Clone + Send>(
     workers: usize,
 ) -> Option<Result> {
     let mut reduction = reductions::by_name::<S>(reduction).expect("it exists");
+    search_with(system, reduction.as_mut(), store, workers)
+}
+
+fn search_with<S: System + Clone + Send>(
+    system: &mut S,
+    reduction: &mut dyn Reduction<S>,
+    store: StoreKind,
+    workers: usize,
+) -> Option<Result> {
     let search = Search::new()
         .properties(PropertySet::SAFETY.minus(PropertySet::SAFETY.minus(reduction.preserves())))
         .collect_all()
         .max_states(MOST_STATES)
         .store(store)
         .workers(workers);
-    Result::of(&search.run(system, reduction.as_mut()))
+    Result::of(&search.run(system, reduction))
+}
+
+/// Somebody who watches has every step looked at.
+struct Watches;
+
+impl<S: System> Watch<S> for Watches {
+    fn begin_round(&mut self) {}
+
+    fn step(&mut self, _: &S, _: &S::State, _: Position, _: StepEvent<'_, S>) {}
+
+    fn end(&mut self, _: &S, _: LastStep<'_, S>) {}
+}
+
+/// Transactions that look at every step, also where it is known not to commute.
+fn search_watched(machine: &mut Machine) -> Option<Result> {
+    let mut transactions = Transactions::default();
+    transactions.watch(Box::new(Watches));
+    search_with(machine, &mut transactions, StoreKind::Flat, 1)
 }
 
 fn compare(name: &str, program: &Arc<Program>, code: Option<&Arc<Code>>) -> bool {
@@ -82,6 +113,10 @@ fn compare_searches(name: &str, machine: &Machine, code: Option<&Arc<Code>>) -> 
         let expected = search(&mut machine.clone(), reduction, StoreKind::Flat, 1);
         let Some(expected) = expected else { continue };
         compared = true;
+        if reduction == "transactions" {
+            let watched = search_watched(&mut machine.clone());
+            assert_eq!(Some(&expected), watched.as_ref(), "{name}, watched");
+        }
         for (store, workers) in [
             (StoreKind::Flat, 1),
             (StoreKind::Flat, 3),
