@@ -7,7 +7,7 @@ use raddle::cell::UnsafeCell;
 use raddle::hint::spin_loop;
 use raddle::sync::atomic::{AtomicPtr, AtomicU32, Ordering::SeqCst};
 use raddle::sync::{Arc, Condvar, Mutex, RwLock, mpsc};
-use raddle::{Assumed, Checker, FailureKind, thread};
+use raddle::{Assumed, Checker, FailureKind, Report, thread};
 
 const EXHAUSTIVE: [&str; 5] = ["optimal", "dfs", "bounded", "iterative", "algorithm2"];
 
@@ -184,6 +184,11 @@ fn a_request_is_sent_again() {
 /// They are suspended although not every iteration changes something.
 #[test]
 fn loops_that_count_now_and_then_come_to_an_end() {
+    // Others could see each change, and not all are run.
+    let is_cut = |report: &Report| {
+        let mut kinds = report.assumptions.iter().map(|one| one.kind);
+        !report.exhausted && kinds.any(|kind| kind == Assumed::ChangingLoop)
+    };
     let report = Checker::new().check(|| {
         let [x, z] = numbers();
         let child = {
@@ -200,7 +205,7 @@ fn loops_that_count_now_and_then_come_to_an_end() {
         }
         child.join().unwrap();
     });
-    assert!(report.exhausted);
+    assert!(is_cut(&report), "{report:?}");
     let report = Checker::new().check(|| {
         let [x, z] = numbers();
         let child = {
@@ -219,7 +224,7 @@ fn loops_that_count_now_and_then_come_to_an_end() {
         }
         child.join().unwrap();
     });
-    assert!(report.exhausted);
+    assert!(is_cut(&report), "{report:?}");
 }
 
 /// Each of two loops undoes what the other waits for: none of them is ever undisturbed.
