@@ -90,7 +90,7 @@ fn an_abort_is_told() {
 /// Nobody shall read the report of an earlier check and take it for that of one whose process was lost.
 #[test]
 fn the_report_of_a_check_that_aborts_is_an_error() {
-    let path = std::env::temp_dir().join("raddle-report-of-a-check-that-aborts.json");
+    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("check-that-aborts.json");
     let checker = || raddle::Checker::new().report_file(&path);
     if !is_other_process() {
         checker().check(|| {});
@@ -103,4 +103,32 @@ fn the_report_of_a_check_that_aborts_is_an_error() {
         return;
     }
     checker().check(|| std::process::abort());
+}
+
+/// Whoever has set up a handler for aborts before still gets the signal.
+#[test]
+fn a_handler_of_aborts_is_called_after_ours() {
+    extern "C" fn handler(_: libc::c_int) {
+        eprintln!("the other handler");
+    }
+    if !is_other_process() {
+        let words = last_words("a_handler_of_aborts_is_called_after_ours");
+        assert!(words.contains("main aborts the process"), "{words}");
+        assert!(words.contains("the other handler"), "{words}");
+        return;
+    }
+    // SAFETY: the process is lost when it is called.
+    unsafe { libc::signal(libc::SIGABRT, handler as *const () as libc::sighandler_t) };
+    raddle::check(|| std::process::abort());
+}
+
+/// The runtime itself needs some of a stack.
+#[test]
+fn stacks_are_never_too_small_to_run() {
+    for bytes in [0, 1, 1024] {
+        let report = raddle::Checker::new().stack_size(bytes).check(|| {
+            raddle::thread::spawn(|| {}).join().unwrap();
+        });
+        assert!(report.complete);
+    }
 }

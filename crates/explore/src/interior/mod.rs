@@ -19,6 +19,7 @@ use raddle_store::Batch;
 use crate::lock_order::LockOrder;
 use crate::movers::{Mover, Movers};
 use crate::parts::{Changed, Packed};
+use crate::property::{Property, PropertySet};
 use crate::reduction::{Effort, Visitor};
 use crate::repair::Repair;
 use crate::system::{
@@ -346,9 +347,12 @@ impl<S: System> Interior<S> {
         &self,
         system: &mut S,
         movers: &Movers,
+        properties: PropertySet,
         batch: &mut Batch,
     ) -> Option<Effort> {
-        if self.is_watched() {
+        // Who evaluates an invariant in a state learns what it reads there.
+        let observes = properties.contains(Property::Invariant) && system.has_invariants();
+        if observes || self.is_watched() {
             return None;
         }
         let steps = system.successors(batch, movers.fixed_places().steps())?;

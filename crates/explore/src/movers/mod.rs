@@ -202,7 +202,7 @@ impl Movers {
         mover
     }
 
-    /// Takes note that a step from a place was a non-mover, as were all of its accesses, or that it is blocked.
+    /// Takes note that a step from a place was a non-mover, or that it is blocked.
     ///
     /// All that is asked here is whether that will be so for good, and nothing is learned from it. Steps of that place have been seen, so it is known whether
     /// they access anything plainly.

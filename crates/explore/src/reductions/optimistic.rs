@@ -147,11 +147,10 @@ impl<S: System> Reduction<S> for Optimistic<S> {
         properties: PropertySet,
         batch: &mut Batch,
     ) -> Option<Effort> {
-        let has_invariants = properties.contains(Property::Invariant) && system.has_invariants();
-        if has_invariants || properties.contains(Property::Race) {
+        if properties.contains(Property::Race) {
             return None;
         }
-        (self.interior).explore_plainly(system, &self.movers, batch)
+        (self.interior).explore_plainly(system, &self.movers, properties, batch)
     }
 
     fn may_race(&self) -> bool {

@@ -160,10 +160,7 @@ impl<S: System> Reduction<S> for Transactions<S> {
         properties: PropertySet,
         batch: &mut Batch,
     ) -> Option<Effort> {
-        if properties.contains(Property::Invariant) && system.has_invariants() {
-            return None;
-        }
-        (self.interior).explore_plainly(system, &self.movers, batch)
+        (self.interior).explore_plainly(system, &self.movers, properties, batch)
     }
 
     fn may_race(&self) -> bool {

@@ -56,7 +56,8 @@ extern "C" fn handler(
             std::process::abort();
         }
     }
-    // SAFETY: what was there before is put back, and gets the signal again when the access is repeated, or by `abort`.
+    // SAFETY: what was there before is put back, and gets the signal again: when the access is repeated, or, since `abort` raises it once only before it
+    // resets the handler, because it is raised here. It is held back until this handler returns.
     unsafe {
         let previous = match signal {
             libc::SIGSEGV => &raw const SEGV,
@@ -64,5 +65,8 @@ extern "C" fn handler(
             _ => &raw const ABRT,
         };
         libc::sigaction(signal, previous, std::ptr::null_mut());
+        if signal == libc::SIGABRT {
+            libc::raise(signal);
+        }
     }
 }
