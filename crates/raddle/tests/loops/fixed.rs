@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::compare::{EVERYBODY, Effort, compare};
 use crate::interpret::{outcomes, spins_unmarked};
-use crate::syntax::{Mark, Op, Program, Statement, Test, Value};
+use crate::syntax::{Inside, Mark, Op, Program, Statement, Test, Value};
 
 const EFFORT: Effort = Effort {
     executions: 1000,
@@ -154,4 +154,48 @@ fn a_loop_that_does_not_say_that_it_spins_is_told_apart() {
     body.pop();
     let unmarked = program([vec![store(0, 1)], vec![Statement::Loop(body)]]);
     assert_eq!(spins_unmarked(&unmarked, EFFORT.states), Ok(true));
+}
+
+/// Waits at one place in the source until the mutex protects a value, and puts another one there.
+fn exchange(mutex: i64, from: i64, to: i64, gives_back: bool) -> Statement {
+    let mutex = Value::Is(mutex);
+    let mut leaves = vec![
+        Statement::Do(Op::Put(mutex, Value::Is(to)), None, 0),
+        Statement::Break(1),
+    ];
+    if gives_back {
+        leaves.insert(1, Statement::Do(Op::Unlock(mutex), None, 1));
+    }
+    Statement::Loop(vec![
+        Statement::Do(Op::Lock(mutex), None, 0),
+        Statement::Do(Op::Get(mutex), Some(0), 0),
+        Statement::If(Test::Is(0, from), leaves, vec![]),
+        Statement::Do(Op::Unlock(mutex), None, 1),
+        Statement::Mark(Mark::Sleep, 0),
+    ])
+}
+
+/// A value behind a pointer changes unseen. A thread that is told to leave its loop in that way, and then waits for a lock at the same place, has not done so by itself: else it would be
+/// allowed one more iteration each time, without end.
+#[test]
+fn a_thread_that_is_told_behind_a_pointer_does_not_leave_by_itself() {
+    let lock = Value::Pick([0, 1, 0, 1], 2);
+    let reads = Statement::Loop(vec![
+        Statement::Do(Op::Read(lock), None, 0),
+        Statement::Do(Op::GetRw(lock), Some(0), 1),
+        Statement::Do(Op::UnlockRw(lock), None, 0),
+        Statement::If(Test::IsNot(0, 0), vec![Statement::Break(1)], vec![]),
+        Statement::Mark(Mark::Sleep, 0),
+        Statement::Count(2, 2),
+    ]);
+    let mut program = program([
+        vec![
+            Statement::Do(Op::Write(Value::Is(1)), None, 1),
+            Statement::Do(Op::PutRw(Value::Is(1), Value::Is(2)), None, 0),
+            exchange(0, 1, 0, false),
+        ],
+        vec![exchange(0, 0, 1, true), exchange(0, 0, 1, true), reads],
+    ]);
+    program.mutexes[0] = Inside::Boxed;
+    agrees(&program);
 }

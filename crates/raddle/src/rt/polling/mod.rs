@@ -478,7 +478,7 @@ impl State {
         if let Some(scout) = &mut self.sites.scout
             && scout.follows(current)
         {
-            scout.comes_to(number, &polling.iterations, self.settings.spin_limit);
+            scout.comes_to(number, polling, self.settings.spin_limit);
             return;
         }
         let busy = BUSY.max(self.sites.busy);

@@ -24,6 +24,7 @@
 use raddle_outcome::Kind as Assumed;
 use raddle_schedule::{Execution, Move, Observed, ThreadId};
 
+use super::Polling;
 use super::iterations::{Iterations, Repetition};
 use super::past::Past;
 use crate::rt::operation::{Operation, Reason};
@@ -76,6 +77,8 @@ pub(in crate::rt) struct Scout {
     single: bool,
     /// Whether another thread holds a lock that the loop needs, so that nothing more can be found out here.
     is_hindered: bool,
+    /// Whether the thread has done something else than to poll, but something may have changed behind a lock since it was last disturbed.
+    may_be_told: bool,
     /// Which alternative it takes of what the program chooses, as far as there are as many.
     choice: u32,
     /// How many alternatives it has met at most.
@@ -99,6 +102,7 @@ impl Scout {
             repeats: None,
             single: false,
             is_hindered: false,
+            may_be_told: false,
             choice,
             alternatives: 1,
         }
@@ -109,11 +113,12 @@ impl Scout {
     }
 
     /// The thread arrives at a site.
-    pub(super) fn comes_to(&mut self, site: usize, iterations: &Iterations, limit: u32) {
+    pub(super) fn comes_to(&mut self, site: usize, polling: &Polling, limit: u32) {
+        let iterations = &polling.iterations;
         let count = iterations.count(self.site);
         if count < self.count {
             // It has done something else in between: it was disturbed, or has changed something.
-            self.leaves();
+            self.leaves(polling);
         }
         self.count = count;
         let longest = count.max(iterations.count(site)).max(iterations.effects());
@@ -151,7 +156,13 @@ impl Scout {
     }
 
     /// The thread does something else than to poll.
-    fn leaves(&mut self) {
+    fn leaves(&mut self, polling: &Polling) {
+        if polling.has_guessed {
+            // Not by itself, perhaps: another thread may have told it to, in a way that wakes nobody. If that were taken for what the loop does by itself, it would be allowed
+            // one more iteration, would be told after that one, and so on.
+            (self.may_be_told, self.is_over) = (true, true);
+            return;
+        }
         self.has_left = true;
         self.is_deceived |= self.seemed.take().is_some();
         self.left_after = self.left_after.max(self.count);
@@ -159,7 +170,7 @@ impl Scout {
 
     /// Whether it has found out what it was sent for.
     pub(super) fn is_conclusive(&self) -> bool {
-        !self.is_hindered
+        !self.is_hindered && !self.may_be_told
     }
 
     /// How many undisturbed iterations the site is to be allowed: those after which the thread leaves by itself, and those after which it has gone once
@@ -206,9 +217,12 @@ impl Program {
             for choice in 0..MOST_CHOICES {
                 let scout = self.send(&wanted, &moves, choice);
                 let mut state = self.runtime.state.borrow_mut();
+                let place = state.sites.site(wanted.site).place;
                 if scout.chooses() {
-                    let place = state.sites.site(wanted.site).place;
                     state.assume(Assumed::Scouts.at(place));
+                }
+                if scout.may_be_told {
+                    state.assume(Assumed::LoopsDisturbed.at(place));
                 }
                 if scout.is_conclusive() {
                     state.learned |= state.sites.learn(&scout);
@@ -250,10 +264,14 @@ impl Program {
                     self.conclude(thread);
                 } else if !self.advance(Move { thread, choice }, &mut step) {
                     let is_hindered = self.waits_for_known_lock(thread);
-                    self.scout_mut(|scout| match is_hindered {
+                    let mut state = self.runtime.state.borrow_mut();
+                    let state = &mut *state;
+                    let scout = state.sites.scout.as_mut();
+                    let scout = scout.expect("a scout is under way");
+                    match is_hindered {
                         true => scout.is_hindered = true,
-                        false => scout.leaves(),
-                    });
+                        false => scout.leaves(&state.threads[thread.index()].polling),
+                    }
                     break;
                 }
             }
