@@ -18,14 +18,13 @@
 //! `2^-64`. So it is at most `n^2 / 2^65` that any two have. In a table of bits of which a part `f` is set, three bits of a new state are all set with
 //! probability `f^3`, and it was less before, when fewer were set: so it is at most `n * f^3` that this has ever happened.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use crate::batch::Batch;
+use crate::count::{Count, Tally};
 use crate::family::{Family, Lock, Std};
 use crate::hash::fingerprint;
 use crate::lines::{Lines, Load};
 use crate::parts::Parts;
-use crate::{Inserted, Memory, StateId, Store, StoreFull, Tell, Told, Worker};
+use crate::{Inserted, Memory, StateId, Store, Tell, Told, Worker};
 
 mod filter;
 mod waiting;
@@ -55,8 +54,7 @@ pub struct Approximation {
 pub struct Approximate<F: Family = Std> {
     filter: F::Lock<Filter<F>>,
     waiting: Waiting<F>,
-    len: AtomicUsize,
-    most: usize,
+    count: Count,
     budget: usize,
 }
 
@@ -77,8 +75,7 @@ impl<F: Family> Approximate<F> {
         Self {
             filter: F::Lock::new(filter),
             waiting: Waiting::new(),
-            len: AtomicUsize::new(0),
-            most,
+            count: Count::up_to(most),
             budget: usize::MAX,
         }
     }
@@ -104,6 +101,7 @@ impl<F: Family> Store for Approximate<F> {
         Box::new(ApproximateWorker {
             store: self,
             names: Vec::new(),
+            tally: self.count.tally(),
         })
     }
 
@@ -113,14 +111,14 @@ impl<F: Family> Store for Approximate<F> {
             Filter::Bits(bits) => Some(bits.memory_bytes()),
         });
         let empty = match bytes {
-            None => Self::fingerprints(self.most),
-            Some(bytes) => Self::bits(self.most, bytes),
+            None => Self::fingerprints(self.count.most()),
+            Some(bytes) => Self::bits(self.count.most(), bytes),
         };
         *self = empty.within(self.budget);
     }
 
     fn len(&self) -> usize {
-        self.len.load(Ordering::Relaxed)
+        self.count.states()
     }
 
     fn memory(&self) -> Memory {
@@ -185,12 +183,13 @@ struct ApproximateWorker<'s, F: Family> {
     store: &'s Approximate<F>,
     /// The fingerprints of the states that are being inserted.
     names: Vec<u64>,
+    tally: Tally<'s>,
 }
 
 impl<F: Family> ApproximateWorker<'_, F> {
     /// Inserts states from a number on, until all are or the table must grow. Returns the first that is not.
     fn insert_from(
-        &self,
+        &mut self,
         filter: &Filter<F>,
         batch: &Batch,
         mut next: usize,
@@ -202,20 +201,13 @@ impl<F: Family> ApproximateWorker<'_, F> {
         }
         while let Some(&name) = self.names.get(next) {
             let words = batch.words(next);
-            let insertion = match filter.enter(name, self.store.len.load(Ordering::Relaxed)) {
+            let insertion = match filter.enter(name, self.tally.states()) {
                 Entered::Crowded => return next,
                 Entered::Known => Ok((StateId(name), Inserted::Known)),
-                // Of all that were added, those that were first count: exactly as many as there is room for.
-                Entered::New
-                    if self.store.len.fetch_add(1, Ordering::Relaxed) >= self.store.most =>
-                {
-                    self.store.len.fetch_sub(1, Ordering::Relaxed);
-                    Err(StoreFull)
-                }
-                Entered::New => {
+                Entered::New => (self.tally.add()).map(|()| {
                     self.store.waiting.add(name, words);
-                    Ok((StateId(name), Inserted::New))
-                }
+                    (StateId(name), Inserted::New)
+                }),
             };
             if tell == Tell::All || !matches!(insertion, Ok((_, Inserted::Known))) {
                 told(next, words, insertion);
@@ -241,7 +233,9 @@ impl<F: Family> Worker for ApproximateWorker<'_, F> {
         self.names.extend(batch.words_from(0).map(fingerprint));
         let mut next = 0;
         while next < self.names.len() {
+            self.tally.begin();
             next = (store.filter).read(|filter| self.insert_from(filter, batch, next, tell, told));
+            self.tally.end();
             if let Some(name) = self.names.get(next) {
                 (store.filter).write(|filter| filter.make_room(*name, store.len()));
             }

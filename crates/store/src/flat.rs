@@ -15,9 +15,8 @@
 //! whoever finds the entry sees them, and the directory. If somebody else was faster, nobody knows the record, and the worker uses it
 //! for its next state.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use crate::batch::Batch;
+use crate::count::{Count, Tally};
 use crate::family::{Family, Lock, Std, Word};
 use crate::hash::{hash_words, upper};
 use crate::lines::{Claim, Lines, Load, Probe};
@@ -33,9 +32,7 @@ use records::{Reader, Records, is};
 pub struct Flat<F: Family = Std> {
     index: F::Lock<Lines<F::Word>>,
     records: Records<F>,
-    /// The states in the set.
-    len: AtomicUsize,
-    most: usize,
+    count: Count,
     budget: usize,
 }
 
@@ -68,8 +65,7 @@ impl<F: Family> Flat<F> {
         Self {
             index: F::Lock::new(index),
             records: Records::new(),
-            len: AtomicUsize::new(0),
-            most,
+            count: Count::up_to(most),
             budget: usize::MAX,
         }
     }
@@ -94,15 +90,16 @@ impl<F: Family> Store for Flat<F> {
             alike: Vec::new(),
             records: Reader::new(&self.records),
             open: Vec::new(),
+            tally: self.count.tally(),
         })
     }
 
     fn clear(&mut self) {
-        *self = Self::with_limit(self.most).within(self.budget);
+        *self = Self::with_limit(self.count.most()).within(self.budget);
     }
 
     fn len(&self) -> usize {
-        self.len.load(Ordering::Relaxed)
+        self.count.states()
     }
 
     fn memory(&self) -> Memory {
@@ -155,6 +152,7 @@ struct FlatWorker<'s, F: Family> {
     records: Reader<'s, F>,
     /// One for each length, that used last first.
     open: Vec<Open>,
+    tally: Tally<'s>,
 }
 
 fn known(entry: u64) -> Insertion {
@@ -207,12 +205,7 @@ impl<'s, F: Family> FlatWorker<'s, F> {
     #[inline]
     fn count(&mut self, own: u64) -> Insertion {
         self.open[0].next += 1;
-        // Of all that were added, those that were first count: exactly as many as there
-        // is room for.
-        if self.store.len.fetch_add(1, Ordering::Relaxed) >= self.store.most {
-            self.store.len.fetch_sub(1, Ordering::Relaxed);
-            return Err(StoreFull);
-        }
+        self.tally.add()?;
         Ok((StateId(number_of(own).into()), Inserted::New))
     }
 
@@ -250,7 +243,7 @@ impl<'s, F: Family> FlatWorker<'s, F> {
             let insertion = match index.probe(hash, |entry| upper(entry) == hash) {
                 None => return Err(Crowded(number)),
                 Some(Probe { entry: 0, slot }) => {
-                    if self.store.len() >= index.room() {
+                    if self.tally.states() >= index.room() {
                         return Err(Crowded(number));
                     }
                     let words = states.words(number);
@@ -316,6 +309,7 @@ impl<'s, F: Family> FlatWorker<'s, F> {
         self.insertions.clear();
         let mut next = 0;
         loop {
+            self.tally.begin();
             let inserted = store.index.read(|index| {
                 for &hash in &self.hashes[next..] {
                     index.prefetch(hash);
@@ -324,6 +318,7 @@ impl<'s, F: Family> FlatWorker<'s, F> {
                 next = states.len();
                 self.insert_alike(index, states, tell)
             });
+            self.tally.end();
             let Err(Crowded(number)) = inserted else {
                 break;
             };

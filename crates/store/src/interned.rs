@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::StoreFull;
+use crate::count::Alone;
 use crate::family::{Family, Word};
 use crate::hash::{mix, upper};
 use crate::lines::{Claim, Lines, Probe};
@@ -31,7 +32,7 @@ impl From<StoreFull> for Refused {
 /// [`Lines`], each value has one number, and whoever finds the number can read the value.
 pub(crate) struct Interned<F: Family> {
     values: Pages<F::Word>,
-    next: AtomicU64,
+    next: Alone<AtomicU64>,
 }
 
 /// What one worker knows of values.
@@ -46,13 +47,13 @@ impl<F: Family> Interned<F> {
     pub(crate) fn new() -> Self {
         Self {
             values: Pages::new(),
-            next: AtomicU64::new(0),
+            next: Alone(AtomicU64::new(0)),
         }
     }
 
     /// How many numbers were taken.
     pub(crate) fn taken(&self) -> usize {
-        self.next.load(Ordering::Relaxed) as usize
+        self.next.0.load(Ordering::Relaxed) as usize
     }
 
     /// The value of a number.
@@ -134,9 +135,9 @@ impl<F: Family> Own<'_, F> {
         let new = match self.spare {
             Some(number) => number,
             None => {
-                let number = interned.next.fetch_add(1, Ordering::Relaxed);
+                let number = interned.next.0.fetch_add(1, Ordering::Relaxed);
                 if number >= MOST {
-                    interned.next.fetch_sub(1, Ordering::Relaxed);
+                    interned.next.0.fetch_sub(1, Ordering::Relaxed);
                     return Err(Refused::Full);
                 }
                 *self.spare.insert(number as u32)

@@ -44,6 +44,7 @@
 
 pub mod approximate;
 mod batch;
+mod count;
 pub mod family;
 pub mod flat;
 mod hash;

@@ -23,8 +23,7 @@
 //!
 //! Words and pairs without a root can be left behind, by a state for which there was no room. They mean nothing.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-
+use crate::count::Count;
 use crate::family::{Family, Lock, Std};
 use crate::hash::{mix, upper};
 use crate::interned::Interned;
@@ -113,8 +112,7 @@ pub struct Tree<F: Family = Std> {
     words: Interned<F>,
     pairs: Interned<F>,
     tables: F::Lock<Tables<F>>,
-    len: AtomicUsize,
-    most: usize,
+    count: Count,
     budget: usize,
     is_compact: bool,
 }
@@ -172,8 +170,7 @@ impl<F: Family> Tree<F> {
                 pairs: new(),
                 roots,
             }),
-            len: AtomicUsize::new(0),
-            most,
+            count: Count::up_to(most),
             budget: usize::MAX,
             is_compact,
         }
@@ -234,14 +231,14 @@ impl<F: Family> Store for Tree<F> {
 
     fn clear(&mut self) {
         let empty = match self.is_compact {
-            false => Self::with_limit(self.most),
-            true => Self::compact_with_limit(self.most),
+            false => Self::with_limit(self.count.most()),
+            true => Self::compact_with_limit(self.count.most()),
         };
         *self = empty.within(self.budget).with_form(self.form.take());
     }
 
     fn len(&self) -> usize {
-        self.len.load(Ordering::Relaxed)
+        self.count.states()
     }
 
     fn memory(&self) -> Memory {

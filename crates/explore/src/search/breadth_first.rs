@@ -5,7 +5,7 @@
 //! All workers expand states of the same level, the paper's `WorkSet`; the store is the
 //! paper's `CoveredSet`. A worker takes the states of the level in chunks, and keeps what
 //! it finds new to itself. When nothing of the level is left, what all of them have found is
-//! the next level. So levels, distances, counts and the point at which a search for the first violation stops do not depend
+//! the next level, of which a worker takes first what it has found itself: that may still be in its cache. So levels, distances, counts and the point at which a search for the first violation stops do not depend
 //! on the number of workers. How a state was reached is not remembered; if that is needed, it is
 //! [found again](super::retrace).
 //!
@@ -58,18 +58,60 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 #[derive(Default)]
 struct Level {
     depth: u32,
-    states: Vec<StateId>,
-    /// The first that nobody has taken.
-    next: AtomicUsize,
+    /// What each worker has found.
+    segments: Vec<Segment>,
     chunk: usize,
 }
 
-impl Level {
-    fn take_chunk(&self) -> Range<usize> {
+/// Those that one worker has found. Each is in cache lines of its own: its worker changes it more often than others.
+#[derive(Default)]
+#[repr(align(128))]
+struct Segment {
+    states: Vec<StateId>,
+    /// The first that nobody has taken.
+    next: AtomicUsize,
+}
+
+impl Segment {
+    fn new(states: Vec<StateId>) -> Self {
+        Self {
+            states,
+            next: AtomicUsize::new(0),
+        }
+    }
+
+    fn left(&self) -> usize {
+        let taken = self.next.load(Ordering::Relaxed);
+        self.states.len().saturating_sub(taken)
+    }
+
+    fn take_chunk(&self, chunk: usize) -> Range<usize> {
         // Nothing else is published through the counter: states are read-only by now.
-        let start = self.next.fetch_add(self.chunk, Ordering::Relaxed);
+        let start = self.next.fetch_add(chunk, Ordering::Relaxed);
         let end = self.states.len();
-        start.min(end)..(start + self.chunk).min(end)
+        start.min(end)..(start + chunk).min(end)
+    }
+}
+
+impl Level {
+    /// A chunk of what that worker has found, or others after it, and whose it is. Nothing if all are taken.
+    fn take_chunk(&self, worker: usize) -> Option<(usize, Range<usize>)> {
+        let segments = (0..self.segments.len()).map(|next| (worker + next) % self.segments.len());
+        let mut with_some = segments.filter(|segment| self.segments[*segment].left() > 0);
+        with_some.find_map(|segment| {
+            let chunk = self.segments[segment].take_chunk(self.chunk);
+            (!chunk.is_empty()).then_some((segment, chunk))
+        })
+    }
+
+    fn left(&self) -> usize {
+        self.segments.iter().map(Segment::left).sum()
+    }
+
+    /// How many states there is room for.
+    fn capacity(&self) -> usize {
+        let segments = self.segments.iter();
+        segments.map(|segment| segment.states.capacity()).sum()
     }
 }
 
@@ -77,16 +119,22 @@ impl Level {
 /// keeps those of the next.
 struct Share<'c> {
     crew: &'c Crew,
+    /// The number of the worker.
+    worker: usize,
     level: Arc<Level>,
+    /// What it has taken of a segment.
+    segment: usize,
     chunk: Range<usize>,
     found: Vec<StateId>,
 }
 
 impl<'c> Share<'c> {
-    fn new(crew: &'c Crew) -> Self {
+    fn new(crew: &'c Crew, worker: usize) -> Self {
         Self {
             crew,
+            worker,
             level: Arc::default(),
+            segment: 0,
             chunk: 0..0,
             found: Vec::new(),
         }
@@ -110,9 +158,9 @@ impl Worklist for Share<'_> {
             return None;
         }
         if self.chunk.is_empty() {
-            self.chunk = self.level.take_chunk();
+            (self.segment, self.chunk) = self.level.take_chunk(self.worker)?;
         }
-        let state = self.level.states[self.chunk.next()?];
+        let state = self.level.segments[self.segment].states[self.chunk.next()?];
         Some(Visit {
             node: state.0,
             state,
@@ -162,14 +210,13 @@ impl Worklist for Share<'_> {
     }
 
     fn waiting(&self) -> usize {
-        let taken = self.level.next.load(Ordering::Relaxed);
-        self.level.states.len().saturating_sub(taken) + self.chunk.len() + self.found.len()
+        self.level.left() + self.chunk.len() + self.found.len()
     }
 
     /// What other workers have found in this level is not known yet; they are as fast.
     fn memory_bytes(&self) -> usize {
         let found = self.found.capacity() * self.crew.workers;
-        let now = (self.level.states.capacity() + found) * size_of::<StateId>();
+        let now = (self.level.capacity() + found) * size_of::<StateId>();
         now.max(self.crew.most_bytes.load(Ordering::Relaxed))
     }
 }
@@ -208,6 +255,7 @@ struct Orders {
 /// What a worker brings back from a level.
 #[derive(Default)]
 struct Harvest {
+    worker: usize,
     states: Vec<StateId>,
     lessons: Option<Lessons>,
     findings: Findings,
@@ -255,13 +303,14 @@ impl Crew {
     /// What the others do: level after level, until there is no more.
     fn work<S: System>(
         &self,
+        worker: usize,
         settings: &Settings,
         store: &dyn Store,
         system: &mut S,
         reduction: &mut dyn Reduction<S>,
     ) {
         let _guard = StopOnPanic(self);
-        let mut engine = Engine::new(settings, store, Share::new(self), Monitor::start());
+        let mut engine = Engine::new(settings, store, Share::new(self, worker), Monitor::start());
         let mut seen = 0;
         loop {
             let mut orders = self.orders();
@@ -295,6 +344,7 @@ impl Crew {
 /// Takes what an engine has found in a level.
 fn harvest(engine: &mut Engine<'_, '_, Share<'_>>, lessons: Option<Lessons>) -> Harvest {
     Harvest {
+        worker: engine.worklist.worker,
         lessons,
         states: std::mem::take(&mut engine.worklist.found),
         findings: std::mem::take(&mut engine.findings),
@@ -346,10 +396,11 @@ pub(super) fn run<'r, S: System + Clone + Send>(
     let systems: Vec<S> = others.iter().map(|_| system.clone()).collect();
     std::thread::scope(|scope| {
         let crew = &crew;
-        let workers: Vec<_> = (others.into_iter().zip(systems))
-            .map(|(mut reduction, mut system)| {
+        let workers: Vec<_> = (1..)
+            .zip(others.into_iter().zip(systems))
+            .map(|(worker, (mut reduction, mut system))| {
                 scope.spawn(move || {
-                    crew.work(settings, store, &mut system, reduction.as_mut());
+                    crew.work(worker, settings, store, &mut system, reduction.as_mut());
                     system
                 })
             })
@@ -394,6 +445,10 @@ fn grows(settings: &Settings, store: &dyn Store, next: usize, largest: usize) ->
     next > 0 && next >= largest && settings.while_small.is_some_and(|few| !is_small(few))
 }
 
+fn count(segments: &[Segment]) -> usize {
+    segments.iter().map(|segment| segment.states.len()).sum()
+}
+
 /// What the first worker does: it says which level is next.
 fn lead<'r, S: System>(
     settings: &'r Settings,
@@ -404,30 +459,30 @@ fn lead<'r, S: System>(
     crew: &Crew,
 ) -> Round<'r> {
     let _guard = StopOnPanic(crew);
-    let share = Share::new(crew);
-    let (mut engine, mut states, mut depth) = match begin {
+    let share = Share::new(crew, 0);
+    let (mut engine, mut segments, mut depth) = match begin {
         Begin::New(monitor) => {
             let mut engine = Engine::new(settings, store, share, monitor);
             engine.enter_initial(system);
             let states = std::mem::take(&mut engine.worklist.found);
-            (engine, states, 0)
+            (engine, vec![Segment::new(states)], 0)
         }
         Begin::Paused(found, frontier) => {
             let engine = Engine::resume(store, share, *found);
-            (engine, frontier.states, frontier.depth)
+            (engine, vec![Segment::new(frontier.states)], frontier.depth)
         }
     };
     let mut paused = None;
     let mut largest = 0;
-    while !states.is_empty() && !engine.stopped {
+    let mut states = count(&segments);
+    while states > 0 && !engine.stopped {
         store.begin_level();
-        let share = states.len() / crew.workers;
+        let share = states / crew.workers;
         let level = Arc::new(Level {
             depth,
-            next: AtomicUsize::new(0),
             // Small enough that all are busy until the end.
             chunk: (share / 8).clamp(1, LARGEST_CHUNK),
-            states,
+            segments,
         });
         depth += 1;
         engine.worklist.level = Arc::clone(&level);
@@ -439,7 +494,7 @@ fn lead<'r, S: System>(
         if engine.stopped {
             crew.stop.store(true, Ordering::Relaxed);
         }
-        states = std::mem::take(&mut engine.worklist.found);
+        segments = vec![Segment::new(std::mem::take(&mut engine.worklist.found))];
         if together {
             // The expansion of one state can take longer than the search is allowed to.
             let harvests = crew.gather(|| {
@@ -449,8 +504,9 @@ fn lead<'r, S: System>(
                 }
             });
             let mut lessons = reduction.lessons();
+            segments.resize_with(crew.workers, Segment::default);
             for harvest in harvests {
-                states.extend(harvest.states);
+                segments[harvest.worker].states = harvest.states;
                 engine.findings.absorb(harvest.findings);
                 engine.statistics.absorb(&harvest.statistics);
                 engine.stopped |= harvest.stopped;
@@ -467,20 +523,26 @@ fn lead<'r, S: System>(
             }
             engine.stopped |= crew.stop.load(Ordering::Relaxed);
         }
-        let both = level.states.capacity() + states.capacity();
+        states = count(&segments);
+        let next = segments.iter().map(|segment| segment.states.capacity());
+        let both = level.capacity() + next.sum::<usize>();
         (crew.most_bytes).fetch_max(both * size_of::<StateId>(), Ordering::Relaxed);
         let found = settings.stop == Stop::AtFirst && !engine.findings.list.is_empty();
         if found || crew.in_vain.load(Ordering::Relaxed) {
             break;
         }
-        if grows(settings, store, states.len(), largest) && !engine.stopped {
+        if grows(settings, store, states, largest) && !engine.stopped {
             engine.stopped = true;
             engine.cut = Some(Kind::States.into());
             break;
         }
-        largest = largest.max(states.len());
+        largest = largest.max(states);
         if (settings.pause_at).is_some_and(|pause| pause.is_due(store)) && !engine.stopped {
-            paused = Some(Frontier { states, depth });
+            let states = segments.into_iter().flat_map(|segment| segment.states);
+            paused = Some(Frontier {
+                states: states.collect(),
+                depth,
+            });
             break;
         }
     }

@@ -25,6 +25,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{hash_of, node};
+use crate::count::Alone;
 use crate::family::{Family, Lock, Word};
 use crate::lines::{Claim, Lines, growth};
 use crate::prefetch::prefetch;
@@ -244,7 +245,7 @@ impl Spread {
 struct Class<F: Family> {
     spread: Spread,
     words: Vec<F::Word>,
-    len: AtomicUsize,
+    len: Alone<AtomicUsize>,
     overflow: Lines<F::Word>,
     overflowed: AtomicUsize,
     /// The index of the first slot of the first line. Those of the overflow are behind those of the lines.
@@ -259,7 +260,7 @@ impl<F: Family> Class<F> {
         Self {
             spread,
             words,
-            len: AtomicUsize::new(0),
+            len: Alone(AtomicUsize::new(0)),
             overflow: Lines::with_homes(1, 1),
             overflowed: AtomicUsize::new(0),
             first_index: 0,
@@ -313,7 +314,7 @@ impl<F: Family> Class<F> {
     }
 
     fn is_crowded(&self) -> bool {
-        self.len.load(Ordering::Relaxed) >= self.spread.room()
+        self.len.0.load(Ordering::Relaxed) >= self.spread.room()
     }
 
     /// The mixed keys of a line.
@@ -448,7 +449,7 @@ impl<F: Family> Quotients<F> {
                     None => class.enter_over(root),
                 });
         if entered == Entered::New {
-            class.len.fetch_add(1, Ordering::Relaxed);
+            class.len.0.fetch_add(1, Ordering::Relaxed);
         }
         entered
     }

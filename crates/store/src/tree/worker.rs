@@ -1,7 +1,6 @@
 //! The worker of a [`Tree`].
 
 use std::ops::Range;
-use std::sync::atomic::Ordering;
 
 use super::form::{self, Form, Formed};
 use super::known::{KnownPairs, KnownRoots};
@@ -9,10 +8,11 @@ use super::quotients::Entered;
 use super::shape::{self, Nodes, Source};
 use super::{Crowded, Tables, Tree, is_formed};
 use crate::batch::Batch;
+use crate::count::Tally;
 use crate::family::{Family, Lock};
 use crate::interned::{Own, Refused};
 use crate::parts::Parts;
-use crate::{Inserted, Insertion, StateId, StoreFull, Tell, Told, Worker};
+use crate::{Inserted, StateId, StoreFull, Tell, Told, Worker};
 
 pub(super) struct TreeWorker<'s, F: Family> {
     store: &'s Tree<F>,
@@ -34,6 +34,7 @@ pub(super) struct TreeWorker<'s, F: Family> {
     /// The ends of the state that was looked at last, and the form if that fits.
     last_ends: Option<Range<u32>>,
     last_form: Option<&'s Form>,
+    tally: Tally<'s>,
 }
 
 /// How a worker gets numbers of words and pairs.
@@ -145,6 +146,7 @@ impl<'s, F: Family> TreeWorker<'s, F> {
             },
             last_ends: None,
             last_form: None,
+            tally: store.count.tally(),
         }
     }
 
@@ -233,10 +235,10 @@ impl<'s, F: Family> TreeWorker<'s, F> {
             let insertion = match sought.root {
                 Err(full) => Err(full),
                 Ok(root) if sought.is_known => Ok((StateId(root), Inserted::Known)),
-                Ok(root) => match tables.roots.enter(root, self.store.len_now()) {
+                Ok(root) => match tables.roots.enter(root, self.tally.states()) {
                     Entered::Crowded => return Some(Crowded::Root(root)),
                     Entered::Known => Ok((StateId(root), Inserted::Known)),
-                    Entered::New => self.store.count(root),
+                    Entered::New => (self.tally.add()).map(|()| (StateId(root), Inserted::New)),
                 },
             };
             if tell == Tell::All || !matches!(insertion, Ok((_, Inserted::Known))) {
@@ -245,22 +247,6 @@ impl<'s, F: Family> TreeWorker<'s, F> {
             *next += 1;
         }
         None
-    }
-}
-
-impl<F: Family> Tree<F> {
-    #[inline]
-    fn len_now(&self) -> usize {
-        self.len.load(Ordering::Relaxed)
-    }
-
-    /// Of all that were added, those that were first count: exactly as many as there is room for.
-    fn count(&self, root: u64) -> Insertion {
-        if self.len.fetch_add(1, Ordering::Relaxed) >= self.most {
-            self.len.fetch_sub(1, Ordering::Relaxed);
-            return Err(StoreFull);
-        }
-        Ok((StateId(root), Inserted::New))
     }
 }
 
@@ -298,10 +284,15 @@ impl<F: Family> Worker for TreeWorker<'_, F> {
     fn flush(&mut self, batch: &mut Batch, tell: Tell, told: &mut Told<'_>) {
         let store = self.store;
         let mut next = 0;
-        while let Some(crowded) =
-            (store.tables).read(|tables| self.insert(tables, batch, &mut next, tell, told))
-        {
-            store.make_room(&crowded);
+        loop {
+            self.tally.begin();
+            let crowded =
+                (store.tables).read(|tables| self.insert(tables, batch, &mut next, tell, told));
+            self.tally.end();
+            match crowded {
+                Some(crowded) => store.make_room(&crowded),
+                None => break,
+            }
         }
         self.found = 0;
         self.sought.clear();
