@@ -389,7 +389,7 @@ pub trait System {
 
     /// Makes every step of every thread from the state that was [begun](Batch::begun) in a batch, and adds the states after them,
     /// if there is nothing else to be known about these steps: each is taken or is blocked or its thread has ended, some step
-    /// is taken, all that are taken or blocked may go unseen, and the states that are added are canonical [representatives](Self::represent) of those after the steps. Otherwise it adds
+    /// is taken, none starts a thread, all that are taken or blocked may go unseen, and the states that are added are canonical [representatives](Self::represent) of those after the steps. Otherwise it adds
     /// nothing, and somebody makes the steps [one by one](Self::step).
     fn successors(&mut self, batch: &mut Batch, unseen: Unseen<'_>) -> Option<Successors> {
         let _ = (batch, unseen);

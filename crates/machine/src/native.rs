@@ -1,8 +1,8 @@
 //! What a compiler of steps to native code needs to know of a program: its instructions, and where everything is in the words
 //! of a packed state.
 //!
-//! States of programs whose threads neither spawn nor call functions recursively, and which have no heap, nearly
-//! always have one size, and every field has its place in them ([`Layout`]). Native code executes steps in these words. The interpreter
+//! States of programs whose threads do not call functions recursively, and which have no heap, nearly
+//! always have one size for each number of threads, and every field has its place in them ([`Layout`]). Native code executes steps in these words. The interpreter
 //! defines what a step is, and what the words of a state are; everything here is derived from it.
 //!
 //! Where functions call functions, the code of a function is repeated for each chain of calls that leads to it: a [`Spot`] is an instruction
@@ -53,6 +53,8 @@ pub enum Link {
         /// Behind the call.
         spot: u32,
     },
+    /// The end of what a thread starts with: if it was spawned, it goes on to this spot, its `Exit`, without any variables.
+    Exits(u32),
 }
 
 /// Where a thread is.
@@ -90,26 +92,32 @@ impl Stop {
 
 /// Where everything is in a packed state of the fixed size.
 ///
-/// A state has it if it has that many words, and the first is not [`Layout::GENERAL`].
+/// A state has it if it has that many words, and those of the threads that were [spawned](Spawned), and the first is not [`Layout::GENERAL`].
 #[derive(Clone, Debug)]
 pub struct Layout {
-    /// How many words a state has.
+    /// How many words a state has, but for those of threads that were spawned.
     pub size: usize,
-    /// Where each part ends, in words.
+    /// Where each part ends, in words; those of all threads that may be spawned are among them.
     pub ends: Vec<u32>,
-    /// The first byte of the area of each thread.
+    /// How many parts there are, but for those of threads that were spawned.
+    pub own_parts: usize,
+    /// Those threads, if there can be some.
+    pub spawned: Option<Spawned>,
+    /// By spot, of which kind spawned threads are that are there.
+    pub kinds: Vec<Option<usize>>,
+    /// The first byte of the area of each thread of `run`.
     pub areas: Vec<u32>,
     /// How many bytes each of these has.
     pub area_bytes: Vec<u32>,
-    /// The parts of each thread, as bits of [`Changed`].
+    /// The parts of each of them, as bits of [`Changed`].
     pub area_bits: Vec<u64>,
     /// Where each global slot is.
     pub slots: Vec<Field>,
     /// By spot, where the registers of all frames are in the area of a thread that is there; those that are constant are nowhere.
     pub frames: Vec<Vec<(Reg, Field)>>,
-    /// By spot, which registers are constant when a thread is there, and where their values begin among those of the thread.
+    /// By spot, which registers are constant when a thread is there, and where their values begin among those of its kind.
     pub constants: Vec<(usize, Vec<Reg>)>,
-    /// All constants of each thread.
+    /// All constants of each kind of threads, those of `run` first.
     pub thread_constants: Vec<Box<[i64]>>,
     /// Where the number of the stop is in the area of a thread.
     pub stop: Field,
@@ -134,24 +142,87 @@ impl Layout {
         Some(fixed.for_native_code())
     }
 
-    /// How many words a state has.
+    /// How many words a state has, but for those of threads that were spawned.
     #[must_use]
     #[inline]
     pub fn size(&self) -> usize {
         self.size
     }
 
-    /// How many threads there are.
+    /// How many threads of `run` there are.
     #[must_use]
-    pub fn threads(&self) -> usize {
+    pub fn run_threads(&self) -> usize {
         self.areas.len()
+    }
+
+    /// How many threads there are in a state of so many words, which has the fixed size.
+    #[must_use]
+    #[inline]
+    pub fn threads(&self, words: usize) -> usize {
+        let spawned = self.spawned.as_ref();
+        let more = spawned.map_or(0, |spawned| (words - self.size) / spawned.words);
+        self.areas.len() + more
+    }
+
+    /// How many threads there can be, in states of the fixed size.
+    #[must_use]
+    pub fn most_threads(&self) -> usize {
+        let spawned = self.spawned.as_ref();
+        self.areas.len() + spawned.map_or(0, |spawned| spawned.most)
     }
 
     /// Whether a state in these words has the fixed size.
     #[must_use]
     #[inline]
     pub fn fits(&self, words: &[u64]) -> bool {
-        words.len() == self.size() && words[0] != Self::GENERAL
+        let has_size = words.len() == self.size
+            || self.spawned.as_ref().is_some_and(|spawned| {
+                let more = words.len().wrapping_sub(self.size);
+                more.is_multiple_of(spawned.words) && more / spawned.words <= spawned.most
+            });
+        has_size && words[0] != Self::GENERAL
+    }
+
+    /// The ends of the parts of a state of so many words, which has the fixed size.
+    #[must_use]
+    #[inline]
+    pub fn ends(&self, words: usize) -> &[u32] {
+        match self.spawned {
+            None => &self.ends,
+            Some(_) => {
+                let spawned = self.threads(words) - self.areas.len();
+                &self.ends[..self.own_parts + spawned]
+            }
+        }
+    }
+
+    /// The first byte of the area of the thread at a position.
+    #[must_use]
+    #[inline]
+    pub fn area(&self, thread: usize) -> u32 {
+        match (self.areas.get(thread), &self.spawned) {
+            (None, Some(spawned)) => {
+                let word = self.size + (thread - self.areas.len()) * spawned.words;
+                8 * word as u32
+            }
+            _ => self.areas[thread],
+        }
+    }
+
+    /// The word in a field of the area of the thread at a position.
+    #[must_use]
+    #[inline]
+    pub fn word_in_area(&self, words: &[u64], thread: usize, field: Field) -> i64 {
+        let byte = self.area(thread) + field.byte;
+        let code = Self::code(Field { byte, ..field }, words);
+        code::word(code.into(), width(field.wide))
+    }
+
+    /// The parts of the thread at a position, as bits of [`Changed`].
+    #[must_use]
+    pub fn bits(&self, thread: usize) -> u64 {
+        let spawned = || 1 << (self.own_parts + thread - self.areas.len());
+        self.area_bits.get(thread).copied().unwrap_or_else(spawned)
     }
 
     /// The code of a field, in the words of a state.
@@ -167,7 +238,7 @@ impl Layout {
 
     /// The global slots of the locks that a thread holds for reading, in the words of a state.
     pub fn read_holds(&self, words: &[u64], thread: usize) -> impl Iterator<Item = u32> {
-        let area = self.areas[thread];
+        let area = self.area(thread);
         let held = self.holds.iter().filter(move |(_, field)| {
             let byte = area + field.byte;
             Self::code(Field { byte, ..*field }, words) != 0
@@ -179,13 +250,28 @@ impl Layout {
     #[must_use]
     #[inline]
     pub fn stop_number(&self, words: &[u64], thread: usize) -> usize {
-        let byte = self.areas[thread];
+        let byte = self.area(thread);
         let bits = words[(byte / 8) as usize] >> (byte % 8 * 8);
         match self.stop.wide {
             false => usize::from(bits as u8),
             true => usize::from(bits as u16),
         }
     }
+}
+
+/// Threads that are spawned: each has an area of these words, behind those of the state without them, and each area is a part.
+#[derive(Clone, Copy, Debug)]
+pub struct Spawned {
+    /// How many words an area has.
+    pub words: usize,
+    /// States with more such threads do not have the fixed size.
+    pub most: usize,
+    /// How many threads the thread has spawned, where that matters. Threads of `run` have this too.
+    pub children: Field,
+    /// Who has spawned the thread.
+    pub parent: Field,
+    /// Its number, where threads ask for it.
+    pub tid: Option<Field>,
 }
 
 /// A program as a compiler to native code sees it.
@@ -197,7 +283,7 @@ pub struct Bytecode {
     pub parameters: Vec<u16>,
     /// All code that threads can execute.
     pub spots: Vec<Spot>,
-    /// Where each thread starts.
+    /// Where threads of each kind start: each thread of `run` is one, then come those that are spawned with one function.
     pub starts: Vec<u32>,
     /// How many registers of the innermost frame are alive before each instruction.
     pub heights: Vec<u16>,
@@ -224,7 +310,7 @@ impl Bytecode {
         let spots = program.packing.fixed.as_ref()?.spots();
         Some(Self {
             constants: constants(&layout),
-            starts: (0..layout.threads())
+            starts: (0..spots.kinds())
                 .map(|thread| spots.start(thread))
                 .collect(),
             layout,
@@ -260,12 +346,14 @@ impl Bytecode {
         At { spot, pc }
     }
 
-    /// How many bytes the areas of the threads have that can be at a spot.
+    /// How many bytes the areas of the threads have that can be at a spot, at least.
     #[must_use]
     pub fn area_bytes(&self, spot: u32) -> u32 {
         let tree = self.spots[spot as usize].tree;
-        let thread = self.starts.iter().position(|start| *start == tree);
-        thread.map_or(0, |thread| self.layout.area_bytes[thread])
+        let kind = self.starts.iter().position(|start| *start == tree);
+        let of_run = kind.and_then(|kind| self.layout.area_bytes.get(kind));
+        let of_spawned = self.layout.spawned.map(|spawned| 8 * spawned.words as u32);
+        of_run.copied().or(of_spawned).unwrap_or(0)
     }
 
     /// The number of a stop, if threads can be there in a state of the fixed size.
@@ -282,6 +370,7 @@ fn constants(layout: &Layout) -> Vec<Vec<Option<i64>>> {
         let mut constants = Vec::new();
         for (index, register) in registers.iter().enumerate() {
             constants.resize(*register as usize + 1, None);
+            // Those that never come there have the value of one that does.
             let mut values = (layout.thread_constants.iter()).map(|own| own[first + index]);
             let value = values.next();
             constants[*register as usize] = value.filter(|value| values.all(|own| own == *value));

@@ -239,15 +239,16 @@ impl Exchange {
             locks: lock_slots(program).iter().map(lock).collect(),
             keys: Vec::new(),
             order: Vec::new(),
-            moved_to: vec![0; layout.threads()],
+            moved_to: vec![0; layout.run_threads()],
             exchanged: false,
         }
     }
 
     fn moved_to(&self, thread: usize) -> usize {
-        match self.exchanged {
-            true => self.moved_to[thread],
-            false => thread,
+        match (self.exchanged, self.moved_to.get(thread)) {
+            (true, Some(place)) => *place,
+            // Threads that were spawned stay where they are.
+            _ => thread,
         }
     }
 
@@ -264,8 +265,10 @@ impl Exchange {
         }
         if self.exchanged {
             for lock in &self.locks {
-                if let Some(owner) = lock.owner(words) {
-                    let code = lock.codes.start + self.moved_to[owner] as u64;
+                if let Some(owner) = lock.owner(words)
+                    && let Some(place) = self.moved_to.get(owner)
+                {
+                    let code = lock.codes.start + *place as u64;
                     put(words, lock.field.byte, 1 + u32::from(lock.field.wide), code);
                 }
             }
@@ -318,7 +321,7 @@ impl Exchange {
             self.keys.push(0);
         }
         for (bit, lock) in self.locks.iter().enumerate() {
-            if let Some((of, index)) = lock.owner(words).and_then(|owner| members[owner])
+            if let Some((of, index)) = lock.owner(words).and_then(|owner| *members.get(owner)?)
                 && of == number
             {
                 self.keys[index * length + length - 1] |= 1 << bit.min(63);

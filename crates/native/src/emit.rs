@@ -420,12 +420,19 @@ impl Emitter<'_> {
                     };
                     self.set_register(to, result);
                 }
+                Link::Exits(_) if first.is_some() => {}
                 _ => {
                     let exit = self.exit(Exit::End);
                     self.builder.ins().jump(exit, &[]);
                     return None;
                 }
             },
+            Op::Exit => {
+                self.end_is_seen();
+                let exit = self.exit(Exit::End);
+                self.builder.ins().jump(exit, &[]);
+                return None;
+            }
             Op::Resume { object, .. } if self.region.waits => {
                 self.wait_on(object);
                 return None;

@@ -9,7 +9,7 @@ pub(crate) const MOST_ACCESSES: usize = 62;
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct NativeAccess {
-    /// The location: a global slot.
+    /// The location: a global slot, or the name of a thread that ends or is waited for.
     pub(crate) location: u64,
     /// The instruction (from bit 16), the number of the kind in [`KINDS`] (from bit 8), whether it writes (bit 0).
     pub(crate) rest: u64,
@@ -23,10 +23,10 @@ impl NativeAccess {
 
     #[inline]
     pub(crate) fn writes_plainly(self) -> bool {
-        self.rest & 0xF01 == (kind::PLAIN << 8 | 1) as u64
+        self.rest & 0x1F01 == (kind::PLAIN << 8 | 1) as u64
     }
 
-    /// What it accesses, in a program without a heap.
+    /// What it accesses, in a program without a heap whose threads do not spawn.
     #[inline]
     pub(crate) fn variable(self) -> Variable {
         Variable(self.location)
@@ -37,7 +37,7 @@ impl NativeAccess {
         Access {
             location: Location(self.location),
             writes: self.writes() && !blocked,
-            kind: KINDS[(self.rest >> 8) as usize & 0xF],
+            kind: KINDS[(self.rest >> 8) as usize & 0x1F],
             place: Place((self.rest >> 16) as u32),
         }
     }
@@ -61,10 +61,12 @@ pub(crate) mod kind {
     pub(crate) const ACQUIRE_SHARED: i64 = 13;
     pub(crate) const RELEASE_SHARED: i64 = 14;
     pub(crate) const TRY_SHARED: i64 = 15;
+    pub(crate) const JOIN: i64 = 16;
+    pub(crate) const EXIT: i64 = 17;
 }
 
 /// The kinds of accesses that native code makes, by number.
-const KINDS: [AccessKind; 16] = [
+const KINDS: [AccessKind; 18] = [
     AccessKind::Plain,
     AccessKind::Atomic,
     AccessKind::Sync(SyncOp::Acquire),
@@ -81,6 +83,8 @@ const KINDS: [AccessKind; 16] = [
     AccessKind::Sync(SyncOp::AcquireShared),
     AccessKind::Sync(SyncOp::ReleaseShared),
     AccessKind::Sync(SyncOp::TryShared),
+    AccessKind::Sync(SyncOp::Join),
+    AccessKind::Sync(SyncOp::Exit),
 ];
 
 // SAFETY: the pointer is that of constants which are read, never written, and live in what the owner of the frame keeps.
@@ -123,6 +127,8 @@ pub(crate) struct NativeFrame {
     pub(crate) choice: u64,
     /// How many choices it has made.
     pub(crate) picked: u64,
+    /// How many threads were spawned that are there.
+    pub(crate) spawned: u64,
     /// Its choices.
     pub(crate) picks: [Pick; MOST_PICKS],
     /// The accesses.
@@ -142,6 +148,7 @@ impl Default for NativeFrame {
             my_code: 0,
             choice: 0,
             picked: 0,
+            spawned: 0,
             picks: [Pick::default(); MOST_PICKS],
             accesses: [NativeAccess::default(); MOST_ACCESSES],
         }

@@ -37,7 +37,7 @@ impl Guarded {
                 .map(|(_, field)| *field),
         };
         let by_slot = guarding_locks(program)?.into_iter();
-        let names = (0..layout.threads()).map(|thread| {
+        let names = (0..layout.run_threads()).map(|thread| {
             let name = thread_word(thread);
             [false, true].map(|wide| code_of(name, wide))
         });

@@ -7,7 +7,8 @@
 //!
 //! - that fail, since only the interpreter knows what to say about them;
 //! - that execute a block of code for the first time, since only the interpreter keeps track of what was executed;
-//! - of programs that spawn, allocate or call functions recursively, or in very many ways: their states have no fixed size;
+//! - of programs that allocate or call functions recursively, or in very many ways: their states have no fixed size;
+//! - that spawn a thread, or notify waiting threads in programs that do: how many threads there are is not known when code is compiled;
 //! - that meet a value which has no code in its field, or take a lock for reading very often without giving it up.
 //!
 //! # Why it is safe
@@ -20,7 +21,7 @@
 //! 2. **Fields of the area of its thread**: those of the frames at the spots where steps begin and end, of the function that the thread starts with and of those that it calls. Whoever calls the
 //!    function checks that the state goes on for as long as the longest of them needs: that is the size of the area. Before these come the number of the stop and how often the thread holds locks for reading, at places that are in a
 //!    table (4). `notify` also reads and writes the numbers of the stops of other threads, which
-//!    no area is without.
+//!    no area is without. `join` reads that of a thread that was spawned: their areas come one after another, and its number among them is compared with how many there are, which the caller says.
 //! 3. **Constants** of the thread, of which the caller lends as many as all frames have together, and **registers** that are addressed by an index, in memory of the function's own: the index is compared with the number of
 //!    registers that are alive in the innermost frame.
 //! 4. **Tables** (`tables.rs`), at the number of a slot that was checked, or at the number of a stop, or at a byte. They live as long as the code.
@@ -35,6 +36,7 @@ mod emit;
 mod frame;
 mod guarded;
 mod machine;
+mod referred;
 mod region;
 mod state;
 mod steps;
@@ -86,6 +88,8 @@ struct StepFunction {
     needed: u32,
     /// Whether it may make a plain access that writes.
     writes_plainly: bool,
+    /// Of which kind threads are that were spawned and are there.
+    kind: Option<u32>,
 }
 
 /// What happens to a thread that is at a stop.
@@ -254,6 +258,7 @@ impl Code {
                         function,
                         needed: bytecode.area_bytes(spot),
                         writes_plainly,
+                        kind: bytecode.layout.kinds[spot as usize].map(|kind| kind as u32),
                     })
                 }
                 (None, Stop::Stopped(..)) => Entry::Stopped,

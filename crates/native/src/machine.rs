@@ -6,12 +6,14 @@ use raddle_explore::{
     Access, Batch, Changed, Choice, Fault, Footprint, Guard, Location, Packed, Parts, Place,
     Position, Renamed, Status, Step, Successors, System, Unseen, Variable,
 };
-use raddle_machine::native::{Field, Layout, Stop, code_of, lock_slots, pseudo_lock, thread_word};
+use raddle_machine::native::{
+    Field, Layout, Spawned, Stop, code_of, lock_slots, pseudo_lock, thread_word,
+};
 use raddle_machine::{Machine, State, Symmetry};
 
 use crate::guarded::Guarded;
 use crate::steps::Native;
-use crate::{Code, Entry, NativeStatus, PackedState};
+use crate::{Code, Entry, NativeStatus, PackedState, referred};
 
 /// Runs a program by native code where there is some, and by the interpreter otherwise.
 ///
@@ -92,7 +94,8 @@ impl NativeMachine {
     pub fn new(interpreter: Machine, code: Option<Arc<Code>>) -> Self {
         let program = interpreter.program();
         let layout = Layout::of(program).map(Arc::new);
-        let guarded = || Guarded::of(program, layout.as_deref()?);
+        let run_only = layout.as_deref().filter(|layout| layout.spawned.is_none());
+        let guarded = || Guarded::of(program, run_only?);
         let disciplines = match interpreter.enforces_disciplines() {
             false => Disciplines::None,
             true => guarded().map_or(Disciplines::Others, |guarded| {
@@ -107,7 +110,7 @@ impl NativeMachine {
             slots.map(|slot| (*slot, layout.slots[*slot as usize]))
         });
         let locks: Arc<[(u32, Field)]> = locks.collect();
-        let threads = 0..layout.as_ref().map_or(0, |layout| layout.threads());
+        let threads = 0..layout.as_ref().map_or(0, |layout| layout.most_threads());
         let names = threads.map(|thread| {
             let name = thread_word(thread);
             [false, true].map(|wide| code_of(name, wide))
@@ -180,6 +183,17 @@ impl NativeMachine {
             let mine = if field.wide { wide } else { narrow };
             (Some(Layout::code(*field, &state.words)) == mine).then_some(*slot)
         }))
+    }
+
+    /// The number of a thread that no other ever has, if that is so, in a state where it can be seen in the words.
+    #[inline]
+    fn lasting_number(&self, state: &PackedState, thread: usize) -> Option<usize> {
+        let layout = self.layout_of(state)?;
+        if thread < layout.run_threads() {
+            return Some(thread);
+        }
+        let tid = layout.spawned.as_ref()?.tid?;
+        Some(layout.word_in_area(&state.words, thread, tid) as usize)
     }
 
     /// The slots of the locks that a thread has taken for reading, of a state where that can be seen in the words.
@@ -272,6 +286,29 @@ impl NativeMachine {
         (self.interpreter).encode_changed(changed, &unpacked, packed)
     }
 
+    /// Whether a state is canonical for sure.
+    #[inline]
+    fn keeps_names(&self, state: &PackedState) -> bool {
+        match (&self.layout, self.layout_of(state)) {
+            (Some(layout), _) if layout.spawned.is_none() => true,
+            (_, Some(layout)) => referred::keeps_all_threads(layout, &state.words),
+            _ => false,
+        }
+    }
+
+    /// Packs a canonical state, if native code can go on from there.
+    fn pack(&mut self, state: &mut PackedState) {
+        let (Some(layout), Some(_)) = (&self.layout, &self.native) else {
+            return;
+        };
+        let unpacked = state.unpacked(&self.interpreter);
+        self.interpreter.encode(&unpacked, &mut self.packed);
+        drop(unpacked);
+        if layout.fits(self.packed.words()) {
+            state.add_words(self.packed.words());
+        }
+    }
+
     /// Has the interpreter execute a step.
     #[cold]
     fn interpret(
@@ -292,11 +329,11 @@ impl NativeMachine {
             return;
         }
         step.after.swap_unpacked(&mut self.step.after);
-        // Native code goes on from there.
+        // Native code goes on from there, unless threads have new names.
         let (Some(layout), Some(_)) = (&self.layout, &self.native) else {
             return;
         };
-        if state.is_packed && layout.fits(&state.words) {
+        if layout.spawned.is_none() && state.is_packed && layout.fits(&state.words) {
             let before = Parts {
                 words: &state.words,
                 ends: &layout.ends,
@@ -323,9 +360,10 @@ impl System for NativeMachine {
 
     #[inline]
     fn thread_count(&self, state: &PackedState) -> usize {
-        match &self.layout {
-            Some(layout) => layout.threads(),
-            None => (self.interpreter).thread_count(&state.unpacked(&self.interpreter)),
+        match (&self.layout, self.layout_of(state)) {
+            (Some(layout), _) if layout.spawned.is_none() => layout.run_threads(),
+            (_, Some(layout)) => layout.threads(state.words.len()),
+            _ => (self.interpreter).thread_count(&state.unpacked(&self.interpreter)),
         }
     }
 
@@ -364,19 +402,23 @@ impl System for NativeMachine {
 
     #[inline]
     fn canonicalise(&mut self, state: &mut PackedState) -> Renamed {
-        if self.layout.is_some() {
+        if self.keeps_names(state) {
             return Renamed::Nothing;
         }
         let unpacked = state.unpacked_mut(&self.interpreter);
-        self.interpreter.canonicalise(unpacked)
+        let renamed = self.interpreter.canonicalise(unpacked);
+        self.pack(state);
+        renamed
     }
 
     fn canonicalise_following(&mut self, state: &mut PackedState, thread: Position) -> Position {
-        if self.layout.is_some() {
+        if self.keeps_names(state) {
             return thread;
         }
         let unpacked = state.unpacked_mut(&self.interpreter);
-        self.interpreter.canonicalise_following(unpacked, thread)
+        let thread = self.interpreter.canonicalise_following(unpacked, thread);
+        self.pack(state);
+        thread
     }
 
     #[inline]
@@ -425,7 +467,7 @@ impl System for NativeMachine {
         match self.layout_of(state) {
             Some(layout) => packed.copy_from(Parts {
                 words: &state.words,
-                ends: &layout.ends,
+                ends: layout.ends(state.words.len()),
             }),
             None => (self.interpreter).encode(&state.unpacked(&self.interpreter), packed),
         }
@@ -440,9 +482,10 @@ impl System for NativeMachine {
         packed: &'p mut Packed,
     ) -> (Parts<'p>, Changed) {
         if let Some(layout) = self.layout_of(state) {
-            let (words, ends) = (&*state.words, &*layout.ends);
+            let words = &*state.words;
+            let ends = layout.ends(words.len());
             // One that was not of the fixed size has other parts.
-            let changed = match layout.fits(before.words) {
+            let changed = match layout.fits(before.words) && before.words.len() == words.len() {
                 true => changed,
                 false => Changed::ALL,
             };
@@ -456,7 +499,7 @@ impl System for NativeMachine {
         match self.layout_of(state) {
             Some(layout) => packed.copy_from(Parts {
                 words,
-                ends: &layout.ends,
+                ends: layout.ends(words.len()),
             }),
             None => {
                 let unpacked = state.unpacked(&self.interpreter);
@@ -494,7 +537,13 @@ impl System for NativeMachine {
     }
 
     fn failed(&self, state: &PackedState) -> bool {
-        self.interpreter.failed(&state.unpacked(&self.interpreter))
+        let Some(layout) = self.layout_of(state) else {
+            return self.interpreter.failed(&state.unpacked(&self.interpreter));
+        };
+        (0..layout.threads(state.words.len())).any(|thread| {
+            let stop = self.stop(state, Position(thread as u32));
+            stop.is_none_or(|stop| matches!(stop, Stop::Stopped(_, true)))
+        })
     }
 
     #[inline]
@@ -532,9 +581,9 @@ impl System for NativeMachine {
                 guards.extend((self.read_holds(state, thread)).map(|slot| Guard(slot.into())));
             }
             let symmetry = self.symmetry.as_ref();
-            if !symmetry.is_some_and(|symmetry| symmetry.has(thread.index())) {
-                guards.push(pseudo_lock(thread.index()));
-            }
+            let is_exchanged = symmetry.is_some_and(|symmetry| symmetry.has(thread.index()));
+            let number = self.lasting_number(state, thread.index());
+            guards.extend((number.filter(|_| !is_exchanged)).map(pseudo_lock));
             return;
         }
         let unpacked = state.unpacked(&self.interpreter);
@@ -562,8 +611,10 @@ impl System for NativeMachine {
     #[inline]
     fn can_be_joined(&self, state: &PackedState, thread: Position) -> bool {
         // Only spawned threads can.
-        self.layout.is_none()
-            && (self.interpreter).can_be_joined(&state.unpacked(&self.interpreter), thread)
+        match &self.layout {
+            Some(layout) => thread.index() >= layout.run_threads(),
+            None => (self.interpreter).can_be_joined(&state.unpacked(&self.interpreter), thread),
+        }
     }
 
     #[inline]
@@ -573,9 +624,12 @@ impl System for NativeMachine {
 
     #[inline]
     fn owns(&mut self, state: &PackedState, thread: Position, location: Location) -> bool {
-        if let Some(layout) = &self.layout {
-            // Globals belong to everybody there is.
-            return layout.threads() == 1;
+        // Globals belong to everybody there is, or was.
+        if let Some(layout) = self.layout_of(state) {
+            let is_alone = layout.threads(state.words.len()) == 1;
+            let has_spawned =
+                |spawned: &Spawned| layout.word_in_area(&state.words, 0, spawned.children) != 0;
+            return is_alone && !layout.spawned.as_ref().is_some_and(has_spawned);
         }
         let unpacked = state.unpacked(&self.interpreter);
         self.interpreter.owns(&unpacked, thread, location)
@@ -612,8 +666,8 @@ impl System for NativeMachine {
     #[inline]
     fn thread_name(&self, state: &PackedState, thread: Position) -> u64 {
         match &self.layout {
-            Some(_) => thread.0.into(),
-            None => (self.interpreter).thread_name(&state.unpacked(&self.interpreter), thread),
+            Some(layout) if thread.index() < layout.run_threads() => thread.0.into(),
+            _ => (self.interpreter).thread_name(&state.unpacked(&self.interpreter), thread),
         }
     }
 

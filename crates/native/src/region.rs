@@ -157,10 +157,24 @@ pub(crate) fn next(bytecode: &Bytecode, node: Node) -> [Option<Next>; 2] {
         (Op::JumpIf { to, .. } | Op::JumpUnless { to, .. }, _) => [go(node.spot + 1), jump(to)],
         (Op::Call { .. }, Link::Calls(entry)) => [go(entry), None],
         (Op::Return { .. }, Link::Returns { spot, .. }) => [go(spot), None],
-        (Op::Call { .. } | Op::Return { .. }, _) => [None, None],
+        (Op::Return { .. }, Link::Exits(exit)) if is_spawned(bytecode, node.spot) => {
+            [go(exit), None]
+        }
+        (Op::Call { .. } | Op::Return { .. } | Op::Exit, _) => [None, None],
         (Op::Wait { .. }, _) => [Some(Next::Wait(node.spot + 1)), None],
         _ => [go(node.spot + 1), None],
     }
+}
+
+/// Whether threads can be at a spot that were spawned.
+fn is_spawned(bytecode: &Bytecode, spot: u32) -> bool {
+    bytecode.layout.kinds[spot as usize].is_some()
+}
+
+/// Whether threads of `run` can be at a spot.
+fn is_of_run(bytecode: &Bytecode, spot: u32) -> bool {
+    let run = &bytecode.starts[..bytecode.layout.run_threads()];
+    run.contains(&bytecode.spots[spot as usize].tree)
 }
 
 /// Whether an instruction is compiled at all; otherwise the code gives up before it.
@@ -171,10 +185,18 @@ pub(crate) fn is_compiled(bytecode: &Bytecode, node: Node) -> bool {
             (slot as usize) < bytecode.layout.slots.len()
         }
         Op::Call { .. } => matches!(link, Link::Calls(_)),
-        // At the end of a thread, no atomic code is left.
-        Op::Return { .. } => matches!(link, Link::Returns { .. }) || node.acted && node.depth == 0,
+        // At the end of a thread, no atomic code is left. What happens there depends on whether it was spawned.
+        Op::Return { .. } => match link {
+            Link::Returns { .. } => true,
+            _ if is_spawned(bytecode, node.spot) => !is_of_run(bytecode, node.spot),
+            _ => node.acted && node.depth == 0,
+        },
+        Op::Exit => !node.acted && node.depth == 0 && is_spawned(bytecode, node.spot),
         Op::Wait { .. } | Op::Resume { .. } => node.depth == 0,
-        Op::Notify { .. } => bytecode.layout.threads() <= MOST_THREADS,
+        // Nobody knows how many others there are.
+        Op::Notify { .. } if bytecode.layout.spawned.is_some() => false,
+        Op::Notify { .. } => bytecode.layout.run_threads() <= MOST_THREADS,
+        Op::Join { .. } => bytecode.layout.spawned.is_some(),
         Op::Send { shape, .. }
         | Op::TrySend { shape, .. }
         | Op::Recv { shape, .. }
@@ -233,11 +255,6 @@ pub(crate) fn is_compiled(bytecode: &Bytecode, node: Node) -> bool {
         | Op::Choose { .. }
         | Op::ChooseBelow { .. }
         | Op::Guard { .. } => true,
-        Op::Offset { .. }
-        | Op::New { .. }
-        | Op::Spawn { .. }
-        | Op::Join { .. }
-        | Op::Free { .. }
-        | Op::Exit => false,
+        Op::Offset { .. } | Op::New { .. } | Op::Spawn { .. } | Op::Free { .. } => false,
     }
 }

@@ -8,7 +8,7 @@ use raddle_machine::native::{Stop, code_of, thread_word};
 
 use crate::frame::{NativeAccess, NativeFrame, Pick};
 use crate::guarded::Guarded;
-use crate::{Code, Entry, NativeStatus, StepFunction};
+use crate::{Code, Entry, NativeStatus, StepFunction, referred};
 
 /// More states than this are not added at once: somebody looks at limits now and then.
 const MOST_AT_ONCE: usize = 1 << 12;
@@ -41,6 +41,8 @@ pub(crate) struct Thread {
     mask: u64,
     /// Its parts.
     bit: Changed,
+    /// Whether it was spawned.
+    is_spawned: bool,
     /// What native code is told of it, and tells of its last step.
     pub(crate) frame: Box<NativeFrame>,
 }
@@ -50,16 +52,22 @@ impl Native {
         let layout = &code.layout;
         let thread = |thread: usize| {
             let me = thread_word(thread);
-            let area = layout.areas[thread];
+            let area = layout.area(thread);
+            let is_spawned = thread >= layout.run_threads();
             Thread {
+                is_spawned,
                 area: area as usize,
                 word: (area / 8) as usize,
                 shift: area % 8 * 8,
                 mask: if layout.stop.wide { 0xFFFF } else { 0xFF },
-                bit: Changed::NONE.with_bits(layout.area_bits[thread]),
+                bit: Changed::NONE.with_bits(layout.bits(thread)),
                 frame: Box::new(NativeFrame {
                     // They belong to the code, which this machine keeps.
-                    constants: layout.thread_constants[thread].as_ptr(),
+                    constants: match is_spawned {
+                        false => layout.thread_constants[thread].as_ptr(),
+                        // They are those of its kind, which depends on what it was spawned with.
+                        true => std::ptr::null(),
+                    },
                     me,
                     my_code: code_of(me, false).map_or(-1, i64::from),
                     tid: thread as i64,
@@ -67,7 +75,7 @@ impl Native {
                 }),
             }
         };
-        let threads: Box<[Thread]> = (0..layout.threads()).map(thread).collect();
+        let threads: Box<[Thread]> = (0..layout.most_threads()).map(thread).collect();
         let bits = threads.iter().map(|thread| thread.bit);
         Self {
             seen: vec![0; code.entries.len()].into(),
@@ -95,7 +103,9 @@ impl Native {
         if !code.layout.fits(batch.begun()) {
             return None;
         }
-        batch.set_ends(&code.layout.ends);
+        let size = batch.begun().len();
+        batch.set_ends(code.layout.ends(size));
+        let threads = code.layout.threads(size);
         let places = &self.places;
         // A thread that has ended holds no lock if there are none.
         let may_end = !self.has_locks;
@@ -116,7 +126,7 @@ impl Native {
             Unseen::All => None,
         };
         let mut steps = Successors::default();
-        for (position, thread) in self.threads.iter_mut().enumerate() {
+        for (position, thread) in self.threads[..threads].iter_mut().enumerate() {
             let stop = thread.stop(batch.begun());
             let function = match code.entries[stop] {
                 Entry::Compiled(function) => function,
@@ -150,6 +160,7 @@ impl Native {
                     NativeStatus::Moved => {
                         if thread.frame.blocks & !self.seen[stop] != 0
                             || !may_be_unseen_at(thread.stop(batch.opened()))
+                            || !referred::keeps_all_threads(&code.layout, batch.opened())
                         {
                             return None;
                         }
@@ -208,6 +219,19 @@ impl Thread {
         words: &mut [u64],
     ) -> NativeStatus {
         let frame = &mut *self.frame;
+        let layout = &code.layout;
+        if let Some(spawned) = &layout.spawned {
+            frame.spawned = ((words.len() - layout.size) / spawned.words) as u64;
+            if self.is_spawned {
+                let Some(kind) = function.kind else {
+                    return NativeStatus::GaveUp;
+                };
+                frame.constants = layout.thread_constants[kind as usize].as_ptr();
+                let position = layout.run_threads() + (self.area / 8 - layout.size) / spawned.words;
+                let tid = spawned.tid;
+                frame.tid = tid.map_or(0, |tid| layout.word_in_area(words, position, tid));
+            }
+        }
         frame.count = 0;
         frame.choice = choice.0;
         frame.picked = 0;

@@ -246,10 +246,7 @@ impl<'r, 's, W: Worklist> Engine<'r, 's, W> {
         system: &mut S,
         reduction: &mut dyn Reduction<S>,
     ) -> bool {
-        let looks_at_steps = !W::BY_DISTANCE
-            || self.checks_new_threads
-            || self.at_max_depth()
-            || self.nears_max_states();
+        let looks_at_steps = !W::BY_DISTANCE || self.at_max_depth() || self.nears_max_states();
         if looks_at_steps {
             return false;
         }

@@ -2,8 +2,8 @@
 //!
 //! A forward data-flow analysis over the code of each function. Compiled code computes references to
 //! globals and constants long before it uses them, so many registers of a thread that stops are
-//! such: they need not be part of a state. [`constants_of_thread`] does the same for one thread of `run`, whose arguments and number are
-//! known, and for each chain of calls: what is computed from these is constant too, and so are arguments that are constant in one call.
+//! such: they need not be part of a state. [`constants_of_kind`] does the same for one thread of `run`, whose arguments and number are
+//! known, or for those that are spawned with a function, and for each chain of calls: what is computed from these is constant too, and so are arguments that are constant in one call.
 //!
 //! **Claim.** If a register is [`Known::Constant`] before an instruction, it has that value whenever a
 //! thread is there. *Why:* at the entry of a function nothing is constant; an instruction makes
@@ -15,10 +15,11 @@
 
 use raddle_lang::ast::UnaryOp;
 use raddle_lang::check::constants::{binary, unary, wrap};
+use raddle_lang::hir::Type;
 
 use super::spots::Spots;
 use crate::native::{Link, Spot};
-use crate::op::{Fit, Op, Reg};
+use crate::op::{Fit, Op, Pc, Reg};
 use crate::program::Program;
 use crate::word;
 
@@ -93,19 +94,23 @@ pub(crate) fn constants(program: &Program, most: usize) -> Vec<Vec<Known>> {
     known
 }
 
-/// What is known about each register of all frames at each [spot](super::spots) when a thread of `run` is there; nothing at
+/// What is known about each register of all frames at each [spot](super::spots) when a thread of a kind is there; nothing at
 /// those that it does not reach.
-pub(super) fn constants_of_thread(
+pub(super) fn constants_of_kind(
     program: &Program,
     spots: &Spots,
-    thread: usize,
+    kind: usize,
 ) -> Vec<Option<Vec<Known>>> {
-    let start = spots.start(thread);
+    let start = spots.start(kind);
     let mut known: Vec<Option<Vec<Known>>> = vec![None; spots.len()];
-    let arguments = program.hir.starts[thread].arguments.iter();
-    let mut first: Vec<Known> = arguments
-        .map(|value| Known::Constant(crate::compile::initial_word(*value)))
-        .collect();
+    let mut first: Vec<Known> = match program.hir.starts.get(kind) {
+        Some(start) => (start.arguments.iter())
+            .map(|value| Known::Constant(crate::compile::initial_word(*value)))
+            .collect(),
+        None => parameters(program, spots.at(start).pc),
+    };
+    // Who they are is known only of threads of `run`.
+    let number = (kind < program.hir.starts.len()).then_some(kind as i64);
     first.resize(spots.height(program, start), Known::Anything);
     known[start as usize] = Some(first);
     let mut work = vec![start];
@@ -116,7 +121,7 @@ pub(super) fn constants_of_thread(
             continue;
         };
         registers.resize(room, Known::Anything);
-        let ways = execute(program, spots, thread, spot, &mut registers);
+        let ways = execute(program, spots, number, spot, &mut registers);
         for next in ways.into_iter().flatten() {
             let height = spots.height(program, next);
             let changed = match &mut known[next as usize] {
@@ -142,11 +147,31 @@ pub(super) fn constants_of_thread(
     known
 }
 
+/// What is known of the parameters of the function that begins at an instruction: their types.
+fn parameters(program: &Program, entry: Pc) -> Vec<Known> {
+    let functions = program.functions.iter().zip(&program.hir.functions);
+    let mut functions = functions.filter(|(function, _)| function.entry == entry);
+    let function = functions.next();
+    let (function, checked) = function.expect("threads begin at functions");
+    let parameters = checked.locals[..checked.parameters].iter();
+    debug_assert_eq!(
+        parameters.len(),
+        usize::from(function.parameters),
+        "one register each"
+    );
+    parameters
+        .map(|local| match local.ty {
+            Type::Int(_) | Type::Bool | Type::Range(..) => Known::Integer,
+            _ => Known::Anything,
+        })
+        .collect()
+}
+
 /// What is known behind a spot, and where a thread goes on.
 fn execute(
     program: &Program,
     spots: &Spots,
-    thread: usize,
+    number: Option<i64>,
     spot: u32,
     registers: &mut [Known],
 ) -> [Option<u32>; 2] {
@@ -174,12 +199,13 @@ fn execute(
             registers[to as usize] = result;
             return [Some(spot), None];
         }
-        // The end of the thread.
-        (Op::Return { .. }, _) => return [None, None],
+        // The end of the thread, which is a step of its own for one that was spawned.
+        (Op::Return { .. }, Link::Exits(exit)) if number.is_none() => return [Some(exit), None],
+        (Op::Return { .. } | Op::Exit, _) => return [None, None],
         _ => {}
     }
     let jumps = condition(op, innermost);
-    match evaluate(program, op, thread, innermost) {
+    match evaluate(program, op, number, innermost) {
         Evaluated::To(register, value) => innermost[register as usize] = Known::Constant(value),
         Evaluated::Unknown => apply(program, op, innermost),
         Evaluated::Fails => return [None, None],
@@ -215,13 +241,13 @@ enum Evaluated {
 }
 
 /// What an instruction computes, if all that it looks at is known: the same as the interpreter would.
-fn evaluate(program: &Program, op: Op, thread: usize, registers: &[Known]) -> Evaluated {
+fn evaluate(program: &Program, op: Op, number: Option<i64>, registers: &[Known]) -> Evaluated {
     let get = |reg: Reg| match registers[reg as usize] {
         Known::Constant(value) => Some(value),
         _ => None,
     };
     let computed = match op {
-        Op::Tid { to } => return Evaluated::To(to, thread as i64),
+        Op::Tid { to } => number.map(|number| Some((to, number))),
         Op::Unary { op, int, to, a } => get(a).map(|a| match op {
             UnaryOp::Not => Some((to, i64::from(a == 0))),
             op => Some((to, unary(op, a, int))),

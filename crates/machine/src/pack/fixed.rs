@@ -1,5 +1,5 @@
-//! States of a fixed size: those of programs whose threads neither spawn nor call functions recursively, and which have
-//! no heap, while every value has a code. That is, nearly all states of most programs.
+//! States of a fixed size: those of programs whose threads do not call functions recursively, and which have
+//! no heap, while every value has a code. That is, nearly all states of most programs. (Where threads are spawned, the size is fixed for each number of threads.)
 //!
 //! Every field has its place, which is computed once; there are no gaps between the fields of different threads, and the
 //! parts of a state are its words (or a few of them, if there are many). A thread has an *area* that is large enough for all
@@ -9,12 +9,14 @@
 //! A stop tells the [spot](super::spots) of the thread, so how many frames there are, and which words they have. As in the general form, a word of a frame is part of the state if it is below the
 //! height of the frame: at its instruction for the innermost one, during its call for the others.
 //!
+//! Threads that were [spawned](Spawned) have areas of one size, behind everything else, in the order of their positions.
+//!
 //! A state that does not fit is written in the [general form](super), behind the word [`GENERAL`].
 //!
 //! # Why no two states have the same words
 //!
 //! The word [`GENERAL`] comes first in no state of the fixed form: it would be the escape in all fields of its first word, and there is
-//! one, but no field has the escape. So the first word tells the form. Of the general form, the [module](super) says why.
+//! one, but no field has the escape. So the first word tells the form, and the number of words how many threads there are. Of the general form, the [module](super) says why.
 //! In the fixed form, the place of every field is known, once the numbers of the stops are, whose places are always
 //! known; and a code stands for one word. What has no field is the same at that stop: constants, and where calls return to. Of a thread that has failed there are no frames, so
 //! its stop is its instruction, whatever it was called by: two states that are the same have the same words.
@@ -38,6 +40,9 @@ pub(crate) const GENERAL: u64 = u64::MAX;
 /// The parts of a state are as small as possible, but no more than that.
 const MOST_PARTS: usize = 60;
 
+/// The same, but for those of threads that are spawned.
+const MOST_PARTS_BEFORE_SPAWNED: usize = 30;
+
 /// Programs with more reader-writer locks than this have no states of a fixed size, if they take read locks.
 const MOST_READ_LOCKS: usize = 8;
 /// A thread that holds a lock for reading more often than this does not fit.
@@ -57,6 +62,20 @@ impl Area {
     }
 }
 
+/// Threads that are spawned: each has an area of these words, which are one part. What is behind how often it holds locks is there for all threads of the program.
+#[derive(Clone, Debug)]
+struct Spawned {
+    words: usize,
+    /// States with more of them do not fit.
+    most: usize,
+    /// How many threads the thread has spawned, where that matters.
+    children: Field,
+    /// Who has spawned it, if somebody has.
+    parent: Field,
+    /// Its number, where threads ask for it, if it was spawned.
+    tid: Option<Field>,
+}
+
 /// What is in a part.
 #[derive(Clone, Debug, Default)]
 struct Part {
@@ -67,11 +86,16 @@ struct Part {
 /// Where everything is in states of a fixed size.
 #[derive(Clone, Debug)]
 pub(crate) struct Fixed {
-    /// The ends of the parts.
+    /// The ends of the parts, those of all threads that may be spawned among them.
     ends: Vec<u32>,
+    /// How many parts and words there are when no thread was spawned.
+    own_parts: usize,
+    size: usize,
     words_per_part: usize,
     slots: Vec<Field>,
+    /// Those of the threads of `run`.
     areas: Vec<Area>,
+    spawned: Option<Spawned>,
     /// The number of a stop.
     stop: Field,
     /// The global slot of each lock that is taken for reading, in order, and how often the thread holds it so.
@@ -80,10 +104,10 @@ pub(crate) struct Fixed {
     stops: Stops,
     /// By spot.
     frames: Vec<Frame>,
-    /// The constants of all frames, by thread.
+    /// The constants of all frames, by kind of threads.
     constants: Vec<Box<[i64]>>,
     parts: Vec<Part>,
-    /// The threads of an unpacked state, and how many words it has.
+    /// The threads of `run` in an unpacked state, and how many words it has.
     threads: Vec<Block>,
     unpacked: usize,
 }
@@ -128,7 +152,7 @@ impl Fixed {
     /// Nothing for a program whose states have no fixed size.
     pub(super) fn new(program: &Program, packing: &Packing) -> Option<Self> {
         let features = &program.features;
-        if features.spawn || features.heap || program.hir.starts.is_empty() {
+        if features.heap || program.hir.starts.is_empty() {
             return None;
         }
         let locks: &[u32] = match features.read_locks {
@@ -155,26 +179,45 @@ impl Fixed {
                 (*slot, Field { byte, width })
             })
             .collect();
-        let head = stop.width as u32 + holds.len() as u32;
+        let mut head = stop.width as u32 + holds.len() as u32;
+        let mut spawned = features
+            .spawn
+            .then(|| Spawned::new(features.numbers_threads, &mut head));
         let (frames, constants) = frames_of(program, packing, &spots, &known, head);
+        let bytes_of_kind = |kind: usize| {
+            let tree = spots.start(kind);
+            let all = spots.all().iter().enumerate();
+            let stops = all.filter(|(_, spot)| {
+                spot.tree == tree && program.code[spot.pc as usize].is_visible()
+            });
+            let bytes = stops.map(|(spot, _)| frames[spot].end);
+            bytes.max().unwrap_or(head)
+        };
+        let run = program.hir.starts.len();
         let mut words = Words::default();
-        let areas: Vec<Area> = (0..program.hir.starts.len())
-            .map(|thread| {
-                let tree = spots.start(thread);
-                let all = spots.all().iter().enumerate();
-                let stops = all.filter(|(_, spot)| {
-                    spot.tree == tree && program.code[spot.pc as usize].is_visible()
-                });
-                let bytes = stops.map(|(spot, _)| frames[spot].end);
-                words.place_area(bytes.max().unwrap_or(head))
-            })
+        let areas: Vec<Area> = (0..run)
+            .map(|kind| words.place_area(bytes_of_kind(kind)))
             .collect();
         let slots = place_slots(program, packing, &areas, &mut words);
         let size = words.0.len();
-        let words_per_part = size.div_ceil(MOST_PARTS);
-        let ends = (1..=size.div_ceil(words_per_part))
+        let most_parts = match spawned {
+            Some(_) => MOST_PARTS_BEFORE_SPAWNED,
+            None => MOST_PARTS,
+        };
+        let words_per_part = size.div_ceil(most_parts);
+        let mut ends: Vec<u32> = (1..=size.div_ceil(words_per_part))
             .map(|part| (part * words_per_part).min(size) as u32)
             .collect();
+        let own_parts = ends.len();
+        if let Some(spawned) = &mut spawned {
+            let bytes = (run..spots.kinds())
+                .map(bytes_of_kind)
+                .max()
+                .unwrap_or(head);
+            spawned.words = bytes.div_ceil(WORD) as usize;
+            spawned.most = MOST_PARTS - own_parts;
+            ends.extend((1..=spawned.most).map(|count| (size + count * spawned.words) as u32));
+        }
         let mut unpacked = program.initial.len();
         let room = room(&spots, holds.len());
         let threads = (0..areas.len()).map(|position| {
@@ -191,9 +234,12 @@ impl Fixed {
         let mut fixed = Self {
             parts: Vec::new(),
             ends,
+            own_parts,
+            size,
             words_per_part,
             slots,
             areas,
+            spawned,
             stop,
             holds,
             spots,
@@ -208,7 +254,7 @@ impl Fixed {
     }
 
     fn contents(&self) -> Vec<Part> {
-        let mut parts = vec![Part::default(); self.ends.len()];
+        let mut parts = vec![Part::default(); self.own_parts];
         for (slot, field) in self.slots.iter().enumerate() {
             let part = (field.byte / WORD) as usize / self.words_per_part;
             parts[part].slots.push(slot as u32);
@@ -255,7 +301,10 @@ impl Fixed {
 
     /// The bits of the parts of a thread.
     pub(super) fn parts_of_thread(&self, thread: usize) -> u64 {
-        let words = self.areas[thread].words();
+        let Some(area) = self.areas.get(thread) else {
+            return 1 << (self.own_parts + thread - self.areas.len());
+        };
+        let words = area.words();
         words.fold(0, |bits, word| bits | 1 << (word / self.words_per_part))
     }
 
@@ -267,12 +316,26 @@ impl Fixed {
             fields.collect()
         };
         native::Layout {
-            size: self.size(),
+            size: self.size,
             ends: self.ends.clone(),
+            own_parts: self.own_parts,
             areas: self.areas.iter().map(|area| area.start).collect(),
             area_bytes: self.areas.iter().map(|area| area.bytes).collect(),
             area_bits: (0..self.areas.len())
                 .map(|thread| self.parts_of_thread(thread))
+                .collect(),
+            spawned: self.spawned.as_ref().map(|spawned| native::Spawned {
+                words: spawned.words,
+                most: spawned.most,
+                children: spawned.children.for_native_code(),
+                parent: spawned.parent.for_native_code(),
+                tid: spawned.tid.map(Field::for_native_code),
+            }),
+            kinds: (self.spots.all().iter())
+                .map(|spot| {
+                    let mut kinds = self.areas.len()..self.spots.kinds();
+                    kinds.find(|kind| self.spots.start(*kind) == spot.tree)
+                })
                 .collect(),
             slots: (self.slots.iter())
                 .map(|field| field.for_native_code())
@@ -290,22 +353,51 @@ impl Fixed {
         }
     }
 
-    fn size(&self) -> usize {
-        self.ends.last().map_or(0, |end| *end as usize)
+    /// How many threads were spawned that are in a state of so many words.
+    #[inline]
+    fn spawned_in(&self, words: usize) -> Option<usize> {
+        if words == self.size {
+            return Some(0);
+        }
+        let spawned = self.spawned.as_ref()?;
+        let more = words.checked_sub(self.size)?;
+        let count = more / spawned.words;
+        (more % spawned.words == 0 && count <= spawned.most).then_some(count)
+    }
+
+    /// The area of the thread at a position.
+    #[inline]
+    fn area(&self, thread: usize) -> Area {
+        match (self.areas.get(thread), &self.spawned) {
+            (None, Some(spawned)) => {
+                let word = self.size + (thread - self.areas.len()) * spawned.words;
+                Area {
+                    start: word as u32 * WORD,
+                    bytes: spawned.words as u32 * WORD,
+                }
+            }
+            _ => self.areas[thread],
+        }
     }
 
     /// The parts of a state in these words, if it is one of that size.
     #[inline]
     pub(crate) fn parts<'w>(&'w self, words: &'w [u64]) -> Option<Parts<'w>> {
-        let ends = &*self.ends;
-        (words.len() == self.size() && words[0] != GENERAL).then_some(Parts { words, ends })
+        let spawned = self.spawned_in(words.len())?;
+        let ends = &self.ends[..self.own_parts + spawned];
+        (words[0] != GENERAL).then_some(Parts { words, ends })
     }
 
     /// Writes a state. Says whether it could: otherwise the words are in disorder.
     pub(super) fn encode(&self, program: &Program, state: &State, packed: &mut Packed) -> bool {
         packed.clear();
+        let spawned = state.threads.len() - self.areas.len();
+        let most = self.spawned.as_ref().map_or(0, |spawned| spawned.most);
+        if spawned > most {
+            return false;
+        }
         let mut word = 0;
-        for end in &self.ends {
+        for end in &self.ends[..self.own_parts + spawned] {
             for _ in word..*end {
                 packed.push(0);
             }
@@ -314,7 +406,7 @@ impl Fixed {
         }
         let words = packed.words_mut();
         let mut slots = 0..self.slots.len();
-        let mut threads = 0..self.areas.len();
+        let mut threads = 0..state.threads.len();
         slots.all(|slot| self.write_slot(state, slot, words))
             && threads.all(|thread| self.write_thread(program, state, thread, words))
     }
@@ -361,8 +453,7 @@ impl Fixed {
         thread: usize,
         words: &mut [u64],
     ) -> bool {
-        let Area { start, bytes } = self.areas[thread];
-        let values = &self.constants[thread];
+        let Area { start, bytes } = self.area(thread);
         let (pc, phase) = (state.pc(thread), state.phase(thread));
         let registers = state.frames(thread);
         let stop = match phase {
@@ -377,13 +468,16 @@ impl Fixed {
             return false;
         };
         self.stop.put(start, words, number.into());
-        if !self.write_holds(state.read_holds(thread), start, words) {
+        if !self.write_holds(state.read_holds(thread), start, words)
+            || !self.write_origin(state.thread(thread), thread, start, words)
+        {
             return false;
         }
         let Stop::At(spot, _) = stop else {
             return true;
         };
         let frame = &self.frames[spot as usize];
+        let values = &self.constants[self.spots.kind(thread, spot)];
         debug_assert!(
             (frame.constants.iter().zip(&values[frame.first..]))
                 .all(|(register, value)| registers[*register as usize] == *value),
@@ -396,6 +490,23 @@ impl Fixed {
                 field.put(start, words, code);
                 code != field.width.escape()
             })
+    }
+
+    /// Writes where a thread comes from, and how many it has spawned.
+    #[inline]
+    fn write_origin(&self, header: &[i64], thread: usize, start: u32, words: &mut [u64]) -> bool {
+        let Some(spawned) = &self.spawned else {
+            return true;
+        };
+        let mut write = |field: Field, word: i64| {
+            let code = code::code(word, field.width);
+            field.put(start, words, code);
+            code != field.width.escape()
+        };
+        let is_of_run = thread < self.areas.len();
+        write(spawned.children, header[header::CHILDREN])
+            && (is_of_run || write(spawned.parent, header[header::PARENT]))
+            && (is_of_run || (spawned.tid).is_none_or(|tid| write(tid, header[header::TID])))
     }
 
     /// Writes how often a thread holds each lock for reading, if that is not too often.
@@ -414,15 +525,40 @@ impl Fixed {
         left == 0
     }
 
+    /// Who has spawned the thread at a position, how many it has spawned, and its number.
+    #[inline]
+    fn origin(&self, position: usize, area: Area, words: &[u64]) -> (i64, i64, i64) {
+        let read = |field: Field| code::word(field.take(area.start, words), field.width);
+        match &self.spawned {
+            None => (word::NULL, 0, position as i64),
+            Some(spawned) if position < self.areas.len() => {
+                (word::NULL, read(spawned.children), position as i64)
+            }
+            Some(spawned) => {
+                let tid = spawned.tid.map_or(0, read);
+                (read(spawned.parent), read(spawned.children), tid)
+            }
+        }
+    }
+
     /// Restores a state of the fixed size from its words.
     pub(super) fn read(&self, program: &Program, words: &[u64], state: &mut State) {
         state.objects.clear();
+        let spawned = self.spawned_in(words.len()).unwrap_or(0);
+        let room = self.room();
         state.threads.clone_from(&self.threads);
-        state.words.resize(self.unpacked, 0);
+        state.threads.extend((0..spawned).map(|number| Block {
+            start: (self.unpacked + number * room as usize) as u32,
+            length: 0,
+            room,
+            name: Name::canonical(self.areas.len() + number),
+        }));
+        (state.words).resize(self.unpacked + spawned * room as usize, 0);
         for (word, field) in state.words.iter_mut().zip(&self.slots) {
             *word = code::word(field.take(0, words), field.width);
         }
-        for (position, area) in self.areas.iter().enumerate() {
+        for position in 0..self.areas.len() + spawned {
+            let area = self.area(position);
             let number = self.stop.take(area.start, words);
             let (pc, phase, spot) = match self.stops.stop(number) {
                 Stop::At(spot, phase) => (self.spots.at(spot).pc, phase, Some(spot)),
@@ -441,18 +577,13 @@ impl Fixed {
             }
             let holds = (length - header::LENGTH) as i64;
             let (head, registers) = thread.split_at_mut(length);
-            let header = [
-                pc.into(),
-                phase as i64,
-                word::NULL,
-                0,
-                position as i64,
-                holds,
-            ];
+            let (parent, children, tid) = self.origin(position, area, words);
+            let header = [pc.into(), phase as i64, parent, children, tid, holds];
             head[..header::LENGTH].copy_from_slice(&header);
             if let Some(spot) = spot {
                 let frame = &self.frames[spot as usize];
-                let values = &self.constants[position][frame.first..];
+                let kind = self.spots.kind(position, spot);
+                let values = &self.constants[kind][frame.first..];
                 for (register, value) in frame.constants.iter().zip(values) {
                     registers[*register as usize] = *value;
                 }
@@ -463,6 +594,28 @@ impl Fixed {
                 length += self.spots.height(program, spot);
             }
             block.length = length as u32;
+        }
+    }
+}
+
+impl Spawned {
+    /// Where the fields are behind those that all threads have. How many words an area has is not known yet.
+    fn new(numbers_threads: bool, head: &mut u32) -> Self {
+        let mut place = |width: Width| {
+            let bytes = width as u32;
+            if *head / WORD != (*head + bytes - 1) / WORD {
+                *head = head.next_multiple_of(WORD);
+            }
+            let byte = *head;
+            *head += bytes;
+            Field { byte, width }
+        };
+        Self {
+            words: 0,
+            most: 0,
+            children: place(Width::One),
+            parent: place(Width::Two),
+            tid: numbers_threads.then(|| place(Width::Two)),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Where the registers of a thread are in its area, at each spot.
 
 use super::code::Width;
-use super::constants::{Known, constants_of_thread};
+use super::constants::{Known, constants_of_kind};
 use super::layout::Packing;
 use super::spots::Spots;
 use crate::native;
@@ -50,14 +50,13 @@ pub(super) struct Frame {
     pub(super) end: u32,
 }
 
-/// What is known of the registers of each thread at each spot that it reaches.
+/// What is known of the registers of each kind of threads at each spot that they reach.
 pub(super) struct Knowledge(Vec<Vec<Option<Vec<Known>>>>);
 
 impl Knowledge {
     pub(super) fn of(program: &Program, spots: &Spots) -> Self {
-        let threads = 0..program.hir.starts.len();
-        let of_thread = |thread| constants_of_thread(program, spots, thread);
-        Self(threads.map(of_thread).collect())
+        let of_kind = |kind| constants_of_kind(program, spots, kind);
+        Self((0..spots.kinds()).map(of_kind).collect())
     }
 
     /// Whether a thread reaches a spot.
@@ -65,14 +64,14 @@ impl Knowledge {
         self.0.iter().any(|known| known[spot].is_some())
     }
 
-    /// What is known of a register, by each thread that comes there.
+    /// What is known of a register, by each kind of threads that come there.
     fn at(&self, spot: usize, register: usize) -> impl Iterator<Item = Option<Known>> + Clone {
         let threads = self.0.iter();
         threads.map(move |known| known[spot].as_ref().map(|registers| registers[register]))
     }
 }
 
-/// The frames at all spots, and the constants of each thread.
+/// The frames at all spots, and the constants of each kind of threads.
 pub(super) fn frames_of(
     program: &Program,
     packing: &Packing,

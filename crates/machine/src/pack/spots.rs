@@ -1,4 +1,4 @@
-//! Where a thread of `run` can be when functions call functions.
+//! Where a thread can be when functions call functions.
 //!
 //! Without recursion, a thread has finitely many chains of calls, from the function that it starts with to the one that it is in. A
 //! *spot* is an instruction together with such a chain: the code of a function is repeated for each chain that leads to it, as
@@ -17,6 +17,9 @@
 //! **Claim.** The words of the frames of a thread and its instruction tell its spot, and no two. *Why:* the instruction tells how many registers the innermost frame
 //! has; the word below it, where it returns to, and so the call that made it, which tells how many registers the frame below has; and so on down to the bottom. The
 //! chain of calls leads from the first spot of the thread to this one ([`Spots::find`]).
+//!
+//! Threads of one *kind* start at the same spot: each thread of `run` is a kind of its own, and so are all threads that are spawned with a certain function.
+//! The instruction in its outermost frame tells the kind of a thread that was spawned.
 //!
 //! Programs with recursion have no spots, nor have those with very many.
 
@@ -39,8 +42,10 @@ const MOST_CALLS: usize = 64;
 #[derive(Clone, Debug)]
 pub(crate) struct Spots {
     all: Vec<Spot>,
-    /// Where each thread starts.
+    /// Where threads of each kind start, those of `run` first.
     starts: Vec<u32>,
+    /// How many threads of `run` there are.
+    run: usize,
     /// How many registers are used, by all frames of a thread together.
     registers: usize,
 }
@@ -51,20 +56,24 @@ impl Spots {
         let mut spots = Self {
             all: Vec::new(),
             starts: Vec::new(),
+            run: program.hir.starts.len(),
             registers: 0,
         };
-        for start in &program.hir.starts {
-            let function = start.function.0 as usize;
+        let run = program.hir.starts.iter();
+        let run = run.map(|start| start.function.0 as usize);
+        for function in run.chain(spawned(program)) {
             let entry = program.functions[function].entry;
             let known = (spots.starts.iter()).find(|start| spots.at(**start).pc == entry);
             let first = match known {
                 Some(first) => *first,
                 None => {
                     let tree = spots.all.len() as u32;
+                    let code = &program.functions[function];
                     let outermost = Frame {
                         tree,
                         base: 0,
-                        returns: Link::None,
+                        // The last instruction of every function is its exit.
+                        returns: Link::Exits(tree + code.end - code.entry - 1),
                     };
                     spots.expand(program, function, outermost, &mut Vec::new())?
                 }
@@ -149,10 +158,27 @@ impl Spots {
         self.all[spot as usize]
     }
 
-    /// Where a thread starts.
+    /// Where a thread of a kind starts.
     #[inline]
-    pub(crate) fn start(&self, thread: usize) -> u32 {
-        self.starts[thread]
+    pub(crate) fn start(&self, kind: usize) -> u32 {
+        self.starts[kind]
+    }
+
+    /// How many kinds of threads there are.
+    pub(crate) fn kinds(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// The kind of the thread at a position that is at a spot.
+    #[inline]
+    pub(super) fn kind(&self, thread: usize, spot: u32) -> usize {
+        if thread < self.run {
+            return thread;
+        }
+        let tree = self.at(spot).tree;
+        let spawned = self.starts[self.run..].iter();
+        let kind = spawned.enumerate().find(|(_, start)| **start == tree);
+        self.run + kind.map_or(0, |(kind, _)| kind)
     }
 
     /// How many registers are used, by all frames of a thread together.
@@ -180,10 +206,20 @@ impl Spots {
         self.find_above(program, thread, pc, &frames[..base])
     }
 
+    /// Where threads start that are spawned with the function of an instruction.
+    fn start_of_spawned(&self, program: &Program, pc: Pc) -> Option<u32> {
+        let functions = program.functions.iter();
+        let mut around = functions.filter(|function| (function.entry..function.end).contains(&pc));
+        let entry = around.next()?.entry;
+        let mut spawned = self.starts[self.run..].iter();
+        spawned.find(|start| self.at(**start).pc == entry).copied()
+    }
+
     /// The same, by the words below the innermost frame.
     fn find_above(&self, program: &Program, thread: usize, pc: Pc, below: &[i64]) -> Option<u32> {
         let entry = match below.split_last() {
-            None => self.start(thread),
+            None if thread < self.run => self.start(thread),
+            None => self.start_of_spawned(program, pc)?,
             Some((back, below)) => {
                 let call = *back as Pc - 1;
                 let Op::Call { height, .. } = program.code[call as usize] else {
@@ -201,6 +237,18 @@ impl Spots {
         let found = self.all.get(spot as usize)?;
         (found.pc == pc).then_some(spot)
     }
+}
+
+/// The functions that threads are spawned with, each once.
+fn spawned(program: &Program) -> Vec<usize> {
+    let spawned = program.code.iter().filter_map(|op| match *op {
+        Op::Spawn { function, .. } => Some(usize::from(function)),
+        _ => None,
+    });
+    let mut spawned: Vec<usize> = spawned.collect();
+    spawned.sort_unstable();
+    spawned.dedup();
+    spawned
 }
 
 /// A frame of a chain of calls.

@@ -174,6 +174,11 @@ impl Emitter<'_> {
         true
     }
 
+    /// The number of the stop of a thread that has ended; one that no thread has if there is none.
+    pub(super) fn number_of_end(&self) -> i64 {
+        self.number(Stop::Stopped(0, false)).map_or(-1, i64::from)
+    }
+
     /// The thread has ended: of its area, only that is left.
     pub(super) fn end_thread(&mut self) -> bool {
         let Some(number) = self.number(Stop::Stopped(0, false)) else {

@@ -125,8 +125,18 @@ impl Emitter<'_> {
         }
     }
 
-    /// Writes an access down.
+    /// Writes an access to a global slot down.
     pub(super) fn access(&mut self, cell: Cell, writes: Writes, kind: Value) {
+        self.write_down(cell.slot, writes, kind);
+        match writes {
+            Writes::No => {}
+            Writes::Yes => self.change(cell, None),
+            Writes::If(value) => self.change(cell, Some(value)),
+        }
+    }
+
+    /// Writes an access to any location down.
+    fn write_down(&mut self, location: Value, writes: Writes, kind: Value) {
         let first = std::mem::offset_of!(NativeFrame, accesses) as i64;
         let size = size_of::<NativeAccess>() as i64;
         let at = if self.has_one_access() {
@@ -144,8 +154,8 @@ impl Emitter<'_> {
             let at = self.builder.ins().iadd(self.frame, bytes);
             self.builder.ins().iadd_imm_s(at, first)
         };
-        let location = std::mem::offset_of!(NativeAccess, location) as i32;
-        self.builder.ins().store(trusted(), cell.slot, at, location);
+        let offset = std::mem::offset_of!(NativeAccess, location) as i32;
+        self.builder.ins().store(trusted(), location, at, offset);
         let place = i64::from(self.here().pc) << 16;
         let rest = match self.constants.get(&kind) {
             Some(kind) => self.constant(kind << 8 | place),
@@ -169,11 +179,6 @@ impl Emitter<'_> {
         };
         let offset = std::mem::offset_of!(NativeAccess, rest) as i32;
         self.builder.ins().store(trusted(), rest, at, offset);
-        match writes {
-            Writes::No => {}
-            Writes::Yes => self.change(cell, None),
-            Writes::If(value) => self.change(cell, Some(value)),
-        }
     }
 
     /// Notes which parts a write to a slot changes, if it is made.
@@ -247,6 +252,7 @@ impl Emitter<'_> {
 
     pub(super) fn shared(&mut self, op: Op) {
         match op {
+            Op::Join { thread } => self.join(thread),
             Op::Load { to, slot } => {
                 let cell = self.known_cell(slot.into());
                 self.touch(cell, Writes::No, false);
@@ -441,7 +447,7 @@ impl Emitter<'_> {
     /// Writes the name of the thread.
     pub(super) fn own(&mut self, cell: Cell) {
         let bytecode = self.compiling.bytecode;
-        let last = bytecode.thread_reference + bytecode.layout.threads() as i64 - 1;
+        let last = bytecode.thread_reference + bytecode.layout.most_threads() as i64 - 1;
         let narrow = self.slots().iter().all(|field| !field.wide);
         match (cell.known, code_of(last, false)) {
             // Every thread has a code.
@@ -462,6 +468,38 @@ impl Emitter<'_> {
                 self.store(cell, 0, me);
             }
         }
+    }
+
+    /// Others can see that the thread ends.
+    pub(super) fn end_is_seen(&mut self) {
+        let (me, kind) = (self.me(), self.constant(kind::EXIT));
+        self.write_down(me, Writes::Yes, kind);
+    }
+
+    /// Waits for a thread that was spawned. Gives up if there is none.
+    fn join(&mut self, thread: Reg) {
+        let bytecode = self.compiling.bytecode;
+        let layout = &bytecode.layout;
+        let Some(spawned) = layout.spawned else {
+            unreachable!("only programs that spawn are compiled with this");
+        };
+        let handle = self.get(thread);
+        let first = self.constant(bytecode.thread_reference + layout.run_threads() as i64);
+        let number = self.builder.ins().isub(handle, first);
+        let offset = std::mem::offset_of!(NativeFrame, spawned) as i32;
+        let frame = self.frame;
+        let all = (self.builder.ins()).load(I64, trusted(), frame, offset);
+        let exists = (self.builder.ins()).icmp(IntCC::UnsignedLessThan, number, all);
+        self.unless(exists, Exit::GiveUp);
+        let kind = self.constant(kind::JOIN);
+        self.write_down(handle, Writes::No, kind);
+        let bytes = (self.builder.ins()).imul_imm_s(number, 8 * spawned.words as i64);
+        let areas = (self.builder.ins()).iadd_imm_s(self.state, 8 * layout.size as i64);
+        let area = self.builder.ins().iadd(areas, bytes);
+        let stop = self.read_code(area, layout.stop);
+        let ended = self.number_of_end();
+        let has_ended = (self.builder.ins()).icmp_imm_s(IntCC::Equal, stop, ended);
+        self.unless(has_ended, Exit::Block);
     }
 
     /// The code of the name of the thread in one byte.
