@@ -396,7 +396,30 @@ fn on_chosen_programs() {
     assert_eq!(compared.compiled + 1, CHOSEN.len() as u64);
 }
 
-const CHOSEN: [&str; 9] = [
+const CHOSEN: [&str; 15] = [
+    // Threads that are joined in another order than they end in, or never, or whose handles are overwritten or in a global variable.
+    "int x; thread g; void w(int k) { x = k; x = x + 1; }
+     void main() { thread a = spawn w(1); thread b = spawn w(2); g = spawn w(3); a = b; join(b); x = 5; g = null; x = 6; join(a); }",
+    // Children of children, with numbers.
+    "int x; int owner[40]; void leaf() { owner[tid % 40] = tid; }
+     void node(int k) { thread a = spawn leaf(); if (k > 0) { thread b = spawn leaf(); join(b); } x = tid; join(a); }
+     run node(0) || node(1);",
+    // A function that threads of both kinds execute; interchangeable threads beside one that spawns.
+    "int x; mutex m; void w() { lock(m); x = (x + 1) % 3; unlock(m); }
+     void s() { thread t = spawn w(); w(); join(t); }
+     run w() || w() || s();",
+    // Locks that are held to the end of a thread, reader-writer locks, threads that wait.
+    "mutex m; rwlock l; cond c; int x;
+     void keeps() { lock(m); x = 1; }
+     void reads() { read_lock(l); x = 2; if (*) unlock(l); }
+     void waits() { if (try_lock(m)) { wait(c, m); unlock(m); } }
+     void main() { thread a = spawn keeps(); thread b = spawn reads(); thread d = spawn waits(); join(b); notify_all(c); write_lock(l); x = 3; join(d); }",
+    // More threads than states of a fixed size have, and threads that fail at the start or have nothing to do.
+    "int x; void nothing() {} void fails(int k) { assert(k == 0); x = 1; }
+     void main() { for (int i = 0; i < 70; i++) { spawn nothing(); } thread a = spawn fails(0); thread b = spawn fails(1); join(a); join(b); }",
+    // A value that depends on who it is, in functions that are called; arrays of handles.
+    "int x; int id() { return tid; } void w(int k) { int a[2]; a[k] = id(); x = a[0] + a[1]; }
+     void main() { thread t[2]; for (int i = 0; i < 2; i++) t[i] = spawn w(i); for (int i = 0; i < 2; i++) join(t[i]); assert(x >= 0); }",
     // A step ends after many loop iterations and calls, in the middle of local code, also in a called function.
     "int x; int more(int k) { return k + 1; }
      int three(int k) { return more(more(more(k))); }
