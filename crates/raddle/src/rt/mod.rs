@@ -116,11 +116,12 @@ impl Runtime {
             Ok(Some(suspender)) => {
                 // SAFETY: the suspender is that of the thread that is running.
                 unsafe { suspender.suspend() };
-                let (result, has_scout) = {
+                let (result, is_followed) = {
                     let state = self.state.borrow();
-                    (state.thread(state.current).result, state.sites.has_scout())
+                    let current = state.current;
+                    (state.thread(current).result, state.sites.follows(current))
                 };
-                if has_scout {
+                if is_followed {
                     polling::scrub();
                 }
                 result

@@ -96,7 +96,7 @@ impl Sites {
 
     /// Whether a scout is under way that is to follow this thread.
     #[inline]
-    pub(super) fn follows(&self, thread: ThreadId) -> bool {
+    pub(in crate::rt) fn follows(&self, thread: ThreadId) -> bool {
         self.scout.is_some_and(|scout| scout.thread == thread)
     }
 
