@@ -15,10 +15,10 @@ use crate::rt::hash::Table;
 const MOST_SCOUTS: u32 = 1 << 16;
 
 /// How many scouts of a place make as many iterations as they may.
-const LONG_SCOUTS: u32 = 16;
+const LONG_SCOUTS: u32 = 8;
 
 /// How many iterations the next ones make at least. The more scouts there were, the fewer they make.
-const FEWER: u32 = 128;
+const FEWER: u32 = 256;
 
 /// How many iterations that change something a thread is granted at most while only loops disturb it.
 const MOST_BUSY: u32 = 64;
@@ -311,8 +311,8 @@ mod tests {
             steps: Vec::new(),
         };
         let stays: Vec<u32> = (0..200).map(|number| sites.send(&wanted(number))).collect();
-        assert!(stays[..16].iter().all(|&stay| stay == u32::MAX));
-        assert_eq!((stays[16], stays[31], stays[127]), (120, 64, 16));
+        assert!(stays[..8].iter().all(|&stay| stay == u32::MAX));
+        assert_eq!((stays[8], stays[31], stays[127]), (227, 64, 16));
 
         assert!(!sites.learn_deceit(numbers[0], false));
         assert!(sites.is_scouted(numbers[1], Past::of(1)));
