@@ -83,12 +83,11 @@ impl Visitor<Counted> for Patient {
     }
 }
 
-/// The most looks ahead between two questions, where the last step of one thread races with so many additions of another one.
-fn most_looks(mut explorer: impl Explorer, additions: usize) -> usize {
-    let adds = vec![Op::Add(0, 1); additions];
+/// The most looks ahead between two questions.
+fn most_looks(mut explorer: impl Explorer, program: &[&[Op]]) -> usize {
     let looks = Looks::default();
     let mut counted = Counted {
-        toy: Toy::new(&[&adds, &[Op::Write(1, 1), Op::Add(0, 1)]]),
+        toy: Toy::new(program),
         looks: looks.clone(),
     };
     let mut patient = Patient {
@@ -104,6 +103,22 @@ fn most_looks(mut explorer: impl Explorer, additions: usize) -> usize {
 #[test]
 fn long_executions_are_not_thought_about_for_long() {
     for additions in [20, 200] {
-        assert!(most_looks(Bounded::new(2), additions) <= 8);
+        // The last step of one thread races with all additions of the other one.
+        let adds = vec![Op::Add(0, 1); additions];
+        let program: [&[Op]; 2] = [&adds, &[Op::Write(1, 1), Op::Add(0, 1)]];
+        assert!(most_looks(Bounded::new(2), &program) <= 8);
+    }
+}
+
+/// Two threads that wait for each other move in turns, while executions differ by what two others do.
+#[test]
+fn executions_of_many_runs_are_not_thought_about_for_long() {
+    for turns in [20, 200] {
+        let turn = |even| move |turn: u64| [Op::Await(0, 2 * turn + even), Op::Add(0, 1)];
+        let first: Vec<Op> = (0..turns).flat_map(turn(0)).collect();
+        let second: Vec<Op> = (0..turns).flat_map(turn(1)).collect();
+        let (adds, writes) = ([Op::Add(1, 1); 3], [Op::Write(1, 1); 3]);
+        let program: [&[Op]; 4] = [&first, &second, &adds, &writes];
+        assert!(most_looks(Bounded::new(1_000), &program) <= 8);
     }
 }

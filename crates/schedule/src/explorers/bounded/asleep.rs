@@ -1,9 +1,11 @@
 //! Threads that need not be run again.
 
+use std::ops::ControlFlow;
 use std::rc::Rc;
 
 use super::Search;
 use crate::execution::{Execution, LocationId, Mode, Readiness, ThreadId, ValuedAccess};
+use crate::explorer::Visitor;
 
 /// What a thread does from some state on until it ends or is blocked.
 #[derive(Debug)]
@@ -171,9 +173,14 @@ impl<X: Execution> Search<'_, X> {
     }
 
     /// Remembers the runs that begin with the new events, those from `begin` on.
-    pub(super) fn remember_runs(&mut self, begin: usize) {
+    pub(super) fn remember_runs(
+        &mut self,
+        begin: usize,
+        visitor: &mut impl Visitor<X>,
+    ) -> ControlFlow<()> {
         let mut start = begin;
         while start < self.depth {
+            visitor.pulse()?;
             let events = self.trace.events();
             let thread = events[start].thread();
             let others = events[start..].iter();
@@ -181,6 +188,7 @@ impl<X: Execution> Search<'_, X> {
             self.remember_run(thread, start, start + length);
             start += length;
         }
+        ControlFlow::Continue(())
     }
 
     fn remember_run(&mut self, thread: ThreadId, start: usize, end: usize) {

@@ -314,8 +314,9 @@ impl<'a, X: Execution> Search<'a, X> {
             if visitor.ended(self.execution, &self.trace).is_break() {
                 return Ok(ControlFlow::Break(()));
             }
-            self.remember_runs(begin);
-            if self.request_all(begin, visitor).is_break() {
+            if self.remember_runs(begin, visitor).is_break()
+                || self.request_all(begin, visitor).is_break()
+            {
                 return Ok(ControlFlow::Break(()));
             }
             visitor.estimate(&|| self.part_done());
