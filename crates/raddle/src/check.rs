@@ -398,6 +398,10 @@ pub struct Findings {
     pub different: Vec<Found>,
     /// How many executions failed.
     pub executions: u64,
+    /// Whether all executions were made, so that there is no other failure, as far as the assumptions hold.
+    pub exhausted: bool,
+    /// What that rests on.
+    pub assumptions: Assumptions<Place>,
 }
 
 impl Findings {
@@ -411,6 +415,8 @@ impl Findings {
         Self {
             different: different.into_iter().map(found).collect(),
             executions,
+            exhausted: checked.explored.is_exhausted(),
+            assumptions: checked.explored.assumptions().clone(),
         }
     }
 }

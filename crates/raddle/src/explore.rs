@@ -202,8 +202,9 @@ impl<'a> Run<'a> {
         if attempt.failure.is_some() {
             return self.with_few_preemptions(attempt);
         }
-        // A limit that ended the attempt does not end what comes now. How loops are run is the same for all explorers.
-        let is_limit = |kind: Kind| kind.nature() == Nature::Limit && kind != Kind::LoopsDisturbed;
+        // A limit that ended the attempt does not end what comes now. How loops are run is the same for all explorers, and an execution without an end has none within any bound.
+        let is_same = |kind: Kind| matches!(kind, Kind::LoopsDisturbed | Kind::Steps);
+        let is_limit = |kind: Kind| kind.nature() == Nature::Limit && !is_same(kind);
         let mut assumptions = attempt.explored.assumptions().iter();
         match attempt.explored.extent() {
             Extent::Some if !self.is_over() && assumptions.any(|one| is_limit(one.kind)) => {
@@ -396,7 +397,11 @@ impl<'a> Run<'a> {
             let mut all = all.into_inner().unwrap_or_else(PoisonError::into_inner);
             all.settle();
             // Executions that were given up may have shown something too.
-            let mut learns = || self.program.learned().then(|| self.program.knowledge());
+            let mut goes_on = || deadline.is_none_or(|deadline| Instant::now() < deadline);
+            let mut learns = || {
+                let learned = self.program.learned(&mut goes_on);
+                learned.then(|| self.program.knowledge())
+            };
             if all.failure.is_none()
                 && let Some(knowledge) = all.learned.take().or_else(&mut learns)
             {
@@ -562,7 +567,9 @@ impl Visitor<Program> for Watch<'_, '_> {
         let class = self.options.count_classes.then(|| class_of(trace));
         let failure = program.finish();
         let is_infeasible = program.is_infeasible();
-        let learned = program.learned();
+        // A failure that ends the check is one whatever scouts would find.
+        let ends_check = failure.is_some() && !self.options.keep_going;
+        let learned = !ends_check && program.learned(&mut || self.pulse().is_continue());
         let mut all = self.all();
         let is_late = self.are_enough(&all) && failure.is_none();
         if all.failure.is_some() || all.learned.is_some() || is_late {
@@ -574,6 +581,11 @@ impl Visitor<Program> for Watch<'_, '_> {
             _ if is_infeasible => {}
             (Some(failure), _) => match failure.kind {
                 FailureKind::Deadlock | FailureKind::SelfDeadlock => all.ends.deadlocked += 1,
+                FailureKind::TooManySteps => {
+                    all.ends.failed += 1;
+                    // The threads that could have moved then have not been asked what they would do.
+                    all.explored.assume(Kind::Steps);
+                }
                 _ => all.ends.failed += 1,
             },
             (None, Some(place)) => {

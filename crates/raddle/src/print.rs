@@ -2,12 +2,13 @@
 
 use std::fmt::Write as _;
 
-use raddle_outcome::Assumptions;
+use raddle_outcome::{Assumptions, Nature};
 use raddle_report::{assumptions, lanes};
 use raddle_schedule::{Move, ThreadId};
 
 use crate::explore::{Checked, found_by_going_on};
-use crate::rt::{Failure, Place, Program, Stepping, spot};
+use crate::options::Options;
+use crate::rt::{Failure, FailureKind, Place, Program, Stepping, spot};
 
 /// What to say of the execution that a program has just made.
 pub(crate) fn failure(program: &Program, failure: &Failure, executions: u64) -> String {
@@ -28,10 +29,21 @@ pub(crate) fn failure(program: &Program, failure: &Failure, executions: u64) -> 
     }
     let _ = write!(
         text,
-        "\nfound in execution {executions}; to run it again: RADDLE_REPLAY={}",
+        "\nfound in execution {executions}; to run it again: {}RADDLE_REPLAY={}",
+        limit_of(failure, moves.len()),
         schedule(&moves, &program.stepping())
     );
     text
+}
+
+/// The limit on steps that an execution has come to, if it has come to one and another limit is the default: with a higher one, it would not fail there.
+fn limit_of(failure: &Failure, steps: usize) -> String {
+    match failure.kind {
+        FailureKind::TooManySteps if steps != Options::default().max_steps => {
+            format!("RADDLE_MAX_STEPS={steps} ")
+        }
+        _ => String::new(),
+    }
 }
 
 /// What to say of all failures of a check that went on after the first, beside that.
@@ -50,11 +62,20 @@ pub(crate) fn found(program: &Program, checked: &Checked) -> String {
     for finding in different {
         let _ = write!(
             text,
-            "\n- {} ({} executions): RADDLE_KEEP_GOING=1 RADDLE_REPLAY={}",
+            "\n- {} ({} executions): RADDLE_KEEP_GOING=1 {}RADDLE_REPLAY={}",
             finding.failure.message,
             finding.executions,
+            limit_of(&finding.failure, finding.schedule.len()),
             schedule(&finding.schedule, &program.stepping())
         );
+    }
+    let mut left_out = Assumptions::default();
+    let assumptions = checked.explored.assumptions().iter();
+    for limit in assumptions.filter(|one| one.kind.nature() == Nature::Limit) {
+        left_out.add(limit.clone());
+    }
+    for line in notes(&left_out) {
+        let _ = write!(text, "\n{line}");
     }
     text
 }

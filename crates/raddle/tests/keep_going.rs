@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use raddle::sync::{Arc, Mutex};
-use raddle::{Checker, Failed, FailureKind, thread};
+use raddle::{Assumed, Checker, Failed, FailureKind, thread};
 
 fn messages(failed: &Failed) -> BTreeSet<String> {
     let messages = failed.found.different.iter();
@@ -182,4 +182,32 @@ fn other_messages_and_places_make_other_failures() {
     });
     let failed = failed.unwrap_err();
     assert_eq!(failed.found.different.len(), 4, "{}", failed.text);
+}
+
+/// What threads would have done that could still move is not known: that shows, also where other failures were found.
+#[test]
+fn an_execution_without_an_end_is_an_assumption() {
+    let failed = Checker::new().keep_going(true).max_steps(500).run(|| {
+        let flag = Arc::new(AtomicU32::new(0));
+        let other = flag.clone();
+        let child = thread::spawn(move || other.store(1, SeqCst));
+        while flag.load(SeqCst) == 0 {}
+        child.join().unwrap();
+        panic!("found only if the other thread moves first");
+    });
+    let failed = failed.unwrap_err();
+    assert_eq!(failed.failure.kind, FailureKind::TooManySteps);
+    assert!(!failed.found.exhausted);
+    let mut assumptions = failed.found.assumptions.iter();
+    assert!(assumptions.any(|one| one.kind == Assumed::Steps));
+    assert!(
+        failed
+            .text
+            .contains("an execution has more steps than allowed")
+    );
+    assert!(
+        failed
+            .text
+            .contains("RADDLE_KEEP_GOING=1 RADDLE_MAX_STEPS=500 RADDLE_REPLAY=0*500")
+    );
 }

@@ -201,9 +201,10 @@ impl Program {
     }
 
     /// Whether something was learned since the last call, by this program or one of its twins, that the executions so far should
-    /// have known: the exploration has to begin again. This program then knows it. To find out, the closure may be run some more times.
-    pub fn learned(&mut self) -> bool {
-        self.send_scouts();
+    /// have known: the exploration has to begin again. This program then knows it. To find out, the closure may be run some more times, as long as
+    /// `goes_on` says so.
+    pub fn learned(&mut self, goes_on: &mut dyn FnMut() -> bool) -> bool {
+        self.send_scouts(goes_on);
         self.keep_lesson();
         match self.lessons.take() {
             Some(knowledge) => {

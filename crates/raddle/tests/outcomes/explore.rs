@@ -80,7 +80,7 @@ fn explore_here<T: Ord>(
             let failure = program.finish();
             // Before the body is run again.
             let outcome = outcome(failure);
-            learned = program.learned();
+            learned = program.learned(&mut || true);
             if learned {
                 return ControlFlow::Break(());
             }

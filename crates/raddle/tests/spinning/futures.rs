@@ -1,10 +1,12 @@
 //! Futures that poll, loops around time-outs, and what a verdict says of suspended loops.
 
+use std::future;
 use std::sync::Arc;
+use std::task::Poll;
 
 use raddle::sync::Mutex;
-use raddle::sync::atomic::{AtomicBool, Ordering::SeqCst};
-use raddle::{Checker, hint, thread};
+use raddle::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
+use raddle::{Checker, FailureKind, hint, thread};
 
 use crate::common::all;
 use crate::ends;
@@ -198,4 +200,40 @@ fn a_stack_that_repeats_late_does_not_count() {
     });
     assert!(report.executions <= 4, "{}", report.executions);
     assert!(!report.complete, "the loop is assumed to do the same");
+}
+
+/// A scout runs the execution so far once more. One for each iteration of a loop without an end would take time that grows with the square of the steps.
+#[test]
+fn no_scouts_are_sent_from_an_execution_that_ends_the_check() {
+    async fn again() {
+        let mut is_ready = false;
+        future::poll_fn(move |context| {
+            if is_ready {
+                return Poll::Ready(());
+            }
+            is_ready = true;
+            context.waker().wake_by_ref();
+            Poll::Pending
+        })
+        .await;
+    }
+    let runs = Arc::new(std::sync::atomic::AtomicU32::new(0));
+    let counted = runs.clone();
+    let failed = Checker::new().max_steps(5_000).run(move || {
+        counted.fetch_add(1, SeqCst);
+        let word = Arc::new(AtomicU32::new(1));
+        let other = word.clone();
+        thread::spawn(move || other.fetch_add(1, SeqCst));
+        raddle::future::block_on(async {
+            loop {
+                again().await;
+                if word.fetch_xor(1, SeqCst) == 0 {
+                    break;
+                }
+                again().await;
+            }
+        });
+    });
+    assert_eq!(failed.unwrap_err().failure.kind, FailureKind::TooManySteps);
+    assert!(runs.load(SeqCst) < 200, "{}", runs.load(SeqCst));
 }

@@ -534,7 +534,11 @@ impl State {
         }
         if self.sites.is_of_scout() {
             // None is sent from there, so it does not matter by which steps one would come.
-            let _ = self.sites.want(self.current, site, past, Vec::new());
+            self.sites.want(self.current, site, past, Vec::new());
+            return;
+        }
+        if self.sites.sends_no_more(site, self.made.len()) {
+            self.assume(Assumed::Scouts.at(place));
             return;
         }
         // Others may have been faster in this schedule, or hold a lock that the thread comes to. An explorer that runs one schedule of each class may have
@@ -544,10 +548,8 @@ impl State {
             let all = (0..self.made.len()).collect();
             (!watches.iter().any(sees)).then_some(all)
         });
-        if let Some(steps) = steps
-            && self.sites.want(self.current, site, past, steps)
-        {
-            self.assume(Assumed::Scouts.at(place));
+        if let Some(steps) = steps {
+            self.sites.want(self.current, site, past, steps);
         }
     }
 

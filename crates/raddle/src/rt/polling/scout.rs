@@ -204,14 +204,17 @@ impl Scout {
 }
 
 impl Program {
-    /// Finds out about the sites of this execution of which too little is known.
-    pub(crate) fn send_scouts(&mut self) {
+    /// Finds out about the sites of this execution of which too little is known, as long as `goes_on` says so.
+    pub(crate) fn send_scouts(&mut self, goes_on: &mut dyn FnMut() -> bool) {
         let wanted = self.runtime.state.borrow_mut().sites.take_wanted();
         if wanted.is_empty() {
             return;
         }
         let moves = self.moves();
         for wanted in wanted {
+            if !goes_on() {
+                break;
+            }
             let moves: Vec<Move> = wanted.steps.iter().map(|&step| moves[step]).collect();
             let mut is_conclusive = true;
             for choice in 0..MOST_CHOICES {

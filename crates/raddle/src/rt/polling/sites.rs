@@ -14,6 +14,10 @@ use crate::rt::hash::Table;
 /// How many scouts are sent from a site. It has been suspended in as many local states then.
 const MOST_SCOUTS: u32 = 1 << 16;
 
+/// How many steps of one execution are looked at to find out by which of them scouts are to be sent: else an execution of very many steps would never be over, and would
+/// fill the memory.
+const MOST_STEPS_SEEN: usize = 1 << 22;
+
 /// How many scouts of a place make as many iterations as they may.
 const LONG_SCOUTS: u32 = 8;
 
@@ -54,8 +58,11 @@ pub(crate) struct Sites {
     scouted: Arc<HashSet<(usize, Past)>>,
     /// How many iterations that change something threads are granted that only loops disturb, if more than by default.
     pub(super) busy: u32,
-    /// Sites of this execution from which a scout is to be sent.
+    /// Sites of this execution from which a scout is to be sent, and what the local states there depend on.
     wanted: Vec<Wanted>,
+    wanted_from: HashSet<(usize, Past)>,
+    /// How many steps were looked at to find out how to send them.
+    steps_seen: usize,
     /// Whether this execution is that of a scout, and not one of the exploration.
     of_scout: bool,
     pub(in crate::rt) scout: Option<Scout>,
@@ -64,7 +71,7 @@ pub(crate) struct Sites {
 impl Sites {
     /// An execution begins.
     pub(crate) fn begin(&mut self) {
-        self.wanted.clear();
+        let _ = self.take_wanted();
         self.of_scout = self.has_scout();
     }
 
@@ -83,6 +90,8 @@ impl Sites {
             scouted: Arc::clone(&self.scouted),
             busy: self.busy,
             wanted: Vec::new(),
+            wanted_from: HashSet::new(),
+            steps_seen: 0,
             of_scout: false,
             scout: None,
         }
@@ -156,24 +165,25 @@ impl Sites {
 
     /// Whether a scout was sent, or is to be sent, from where a thread with this past is suspended at a site.
     pub(super) fn is_scouted(&self, site: usize, past: Past) -> bool {
-        let is_wanted = |one: &Wanted| (one.site, one.past) == (site, past);
-        self.scouted.contains(&(site, past)) || self.wanted.iter().any(is_wanted)
+        let from = (site, past);
+        self.scouted.contains(&from) || self.wanted_from.contains(&from)
     }
 
-    /// A thread with this past is suspended at a site, after these steps: a scout is to be sent, unless one was. Returns whether there were too many.
+    /// Whether no more scouts are sent from a site, or from this execution, after so many steps. If they are, it is found out by which of these.
     #[must_use]
-    pub(super) fn want(
-        &mut self,
-        thread: ThreadId,
-        site: usize,
-        past: Past,
-        steps: Vec<usize>,
-    ) -> bool {
-        if self.is_scouted(site, past) {
-            return false;
-        }
-        let are_too_many = self.sites[site].scouts >= MOST_SCOUTS;
+    pub(super) fn sends_no_more(&mut self, site: usize, steps: usize) -> bool {
+        let are_too_many =
+            self.sites[site].scouts >= MOST_SCOUTS || self.steps_seen + steps > MOST_STEPS_SEEN;
         if !are_too_many {
+            self.steps_seen += steps;
+        }
+        are_too_many
+    }
+
+    /// A thread with this past is suspended at a site, after these steps: a scout is to be sent, unless one was.
+    pub(super) fn want(&mut self, thread: ThreadId, site: usize, past: Past, steps: Vec<usize>) {
+        if !self.is_scouted(site, past) {
+            self.wanted_from.insert((site, past));
             self.wanted.push(Wanted {
                 thread,
                 site,
@@ -181,7 +191,6 @@ impl Sites {
                 steps,
             });
         }
-        are_too_many
     }
 
     /// A scout is sent. Returns how many iterations it makes at least: fewer, the more others have seen the place. (Of an execution that is given up, none
@@ -207,6 +216,8 @@ impl Sites {
     }
 
     pub(super) fn take_wanted(&mut self) -> Vec<Wanted> {
+        self.wanted_from.clear();
+        self.steps_seen = 0;
         std::mem::take(&mut self.wanted)
     }
 
@@ -275,10 +286,22 @@ mod tests {
     fn what_is_wanted_in_an_execution_is_not_handed_on() {
         let mut sites = Sites::default();
         let site = sites.number(ThreadId(0), Location::caller(), None);
-        assert!(!sites.want(ThreadId(0), site, Past::default(), vec![39]));
+        sites.want(ThreadId(0), site, Past::default(), vec![39]);
         let mut known = sites.known();
         assert!(known.take_wanted().is_empty());
         assert_eq!(sites.take_wanted().len(), 1);
+    }
+
+    #[test]
+    fn so_many_steps_are_looked_at_in_an_execution_and_no_more() {
+        let mut sites = Sites::default();
+        let site = sites.number(ThreadId(0), Location::caller(), None);
+        assert!(!sites.sends_no_more(site, MOST_STEPS_SEEN - 7));
+        assert!(sites.sends_no_more(site, 8));
+        assert!(!sites.sends_no_more(site, 7));
+        assert!(sites.sends_no_more(site, 1));
+        sites.begin();
+        assert!(!sites.sends_no_more(site, 1));
     }
 
     /// An execution that is given up sends none, and then another one has to.
@@ -288,13 +311,13 @@ mod tests {
         let site = sites.number(ThreadId(0), Location::caller(), None);
         for _ in 0..2 {
             sites.begin();
-            assert!(!sites.want(ThreadId(0), site, Past::default(), vec![39]));
-            assert!(!sites.want(ThreadId(0), site, Past::default(), vec![39]));
+            sites.want(ThreadId(0), site, Past::default(), vec![39]);
+            sites.want(ThreadId(0), site, Past::default(), vec![39]);
             assert_eq!(sites.wanted.len(), 1);
         }
         let wanted = sites.take_wanted().remove(0);
         assert_eq!(sites.send(&wanted), u32::MAX);
-        assert!(!sites.want(ThreadId(0), site, Past::default(), vec![39]));
+        sites.want(ThreadId(0), site, Past::default(), vec![39]);
         assert!(sites.take_wanted().is_empty());
     }
 
