@@ -8,24 +8,30 @@ use crate::syntax::{Discipline, Expr, Function, Global, Program, Stmt};
 
 /// The local variables that a function may use; those that it does use are declared, and
 /// set, at its beginning.
-pub(crate) const LOCALS: [(&str, &str); 8] = [
+pub(crate) const LOCALS: [(&str, &str); 10] = [
     ("r", "int r = 0"),
     ("s", "int s = 0"),
     ("b", "bool b = false"),
     ("n", "Node* n = null"),
     ("q", "int* q = null"),
+    ("o", "Box* o = null"),
+    ("d", "int* d = null"),
     ("t", "thread t = null"),
     ("u", "thread u = null"),
     ("a", "int a[2]"),
 ];
 
 /// The structs that a program may use.
-const STRUCTS: [(&str, &str); 3] = [
+const STRUCTS: [(&str, &str); 4] = [
     (
         "Account",
         "struct Account { mutex guard; int balance guarded_by guard; };",
     ),
     ("Pair", "struct Pair { int a; int b; };"),
+    (
+        "Box",
+        "struct Box { int data; Box* next; mutex m; reentrant mutex rm; rwlock l; cond c; semaphore sem; chan<int, 2> ch; chan<int> meet; int* row; bool flag; };",
+    ),
     (
         "Node",
         "struct Node { int value; Node* next; mutex guard; };",

@@ -55,7 +55,7 @@ pub struct Machine {
     probe: Step<State>,
     pub(crate) enforcer: Enforcer,
     /// What is wrong with the declared disciplines from the start.
-    broken_from_the_start: Option<String>,
+    pub(crate) broken_from_the_start: Option<String>,
     /// The operation at which the last step has stopped: where it waits, if it was blocked.
     pub(crate) stopped_at: Place,
 }
@@ -108,8 +108,9 @@ impl Machine {
         let symmetry = self.symmetry.as_mut()?;
         let mut packed = Packed::default();
         pack::encode(&self.program, state, &mut packed);
-        let is_fixed = (self.program.packing.fixed.as_ref())
-            .is_some_and(|fixed| fixed.parts(packed.words()).is_some());
+        let is_fixed = symmetry.exchanges_words()
+            && (self.program.packing.fixed.as_ref())
+                .is_some_and(|fixed| fixed.has_form(packed.words()));
         if is_fixed {
             symmetry.represent(packed.words_mut());
             pack::decode(&self.program, packed.words(), state);

@@ -1,8 +1,8 @@
 //! What a compiler of steps to native code needs to know of a program: its instructions, and where everything is in the words
 //! of a packed state.
 //!
-//! States of programs whose threads do not call functions recursively, and which have no heap, nearly
-//! always have one size for each number of threads, and every field has its place in them ([`Layout`]). Native code executes steps in these words. The interpreter
+//! States of programs whose threads do not call functions recursively nearly
+//! always have one size for each number of threads, and every field has its place in them ([`Layout`]). Behind everything else come the objects of the [heap](Heap). Native code executes steps in these words. The interpreter
 //! defines what a step is, and what the words of a state are; everything here is derived from it.
 //!
 //! Where functions call functions, the code of a function is repeated for each chain of calls that leads to it: a [`Spot`] is an instruction
@@ -15,9 +15,10 @@ use crate::machine::Machine;
 use crate::op::{Op, Pc, Reg};
 use crate::pack::code::{self, Width};
 use crate::pack::constants::written;
+use crate::pack::objects;
 use crate::program::{Granularity, Program};
 use crate::state::State;
-use crate::word::{self, Name};
+use crate::word::{self, Name, Reference};
 
 /// Where a value is: in the bytes of a state for globals, in those of the part of a thread for registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,6 +127,8 @@ pub struct Layout {
     pub holds: Vec<(u32, Field)>,
     /// What the numbers of stops mean.
     pub stops: Vec<Stop>,
+    /// The heap, if there is one.
+    pub heap: Option<Heap>,
 }
 
 impl Layout {
@@ -155,13 +158,22 @@ impl Layout {
         self.areas.len()
     }
 
-    /// How many threads there are in a state of so many words, which has the fixed size.
+    /// How many threads were spawned that are in a state of these words, which has the fixed size.
     #[must_use]
     #[inline]
-    pub fn threads(&self, words: usize) -> usize {
-        let spawned = self.spawned.as_ref();
-        let more = spawned.map_or(0, |spawned| (words - self.size) / spawned.words);
-        self.areas.len() + more
+    pub fn spawned_threads(&self, words: &[u64]) -> usize {
+        match (&self.spawned, &self.heap) {
+            (None, _) => 0,
+            (Some(spawned), None) => (words.len() - self.size) / spawned.words,
+            (Some(_), Some(_)) => usize::from(words[0] as u8),
+        }
+    }
+
+    /// How many threads there are in a state of these words, which has the fixed size.
+    #[must_use]
+    #[inline]
+    pub fn threads(&self, words: &[u64]) -> usize {
+        self.areas.len() + self.spawned_threads(words)
     }
 
     /// How many threads there can be, in states of the fixed size.
@@ -176,6 +188,7 @@ impl Layout {
     #[inline]
     pub fn fits(&self, words: &[u64]) -> bool {
         let has_size = words.len() == self.size
+            || self.heap.is_some()
             || self.spawned.as_ref().is_some_and(|spawned| {
                 let more = words.len().wrapping_sub(self.size);
                 more.is_multiple_of(spawned.words) && more / spawned.words <= spawned.most
@@ -183,16 +196,13 @@ impl Layout {
         has_size && words[0] != Self::GENERAL
     }
 
-    /// The ends of the parts of a state of so many words, which has the fixed size.
+    /// The ends of the parts of a state of these words, which has the fixed size; but for those of objects.
     #[must_use]
     #[inline]
-    pub fn ends(&self, words: usize) -> &[u32] {
+    pub fn ends(&self, words: &[u64]) -> &[u32] {
         match self.spawned {
             None => &self.ends,
-            Some(_) => {
-                let spawned = self.threads(words) - self.areas.len();
-                &self.ends[..self.own_parts + spawned]
-            }
+            Some(_) => &self.ends[..self.own_parts + self.spawned_threads(words)],
         }
     }
 
@@ -259,6 +269,47 @@ impl Layout {
     }
 }
 
+/// Heap objects: each has an area of whole words behind those of threads, and each area is a part. It begins with a [header](Heap::HEADER), and each slot has
+/// two bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Heap {
+    /// States with more objects and spawned threads together do not have the fixed size.
+    pub most_areas: usize,
+}
+
+impl Heap {
+    /// How many bytes a header has: the layout and flags, then how many slots there are.
+    pub const HEADER: u32 = objects::HEADER;
+    /// The flag of an object that was freed. The bytes of its slots are zero.
+    pub const FREED: u64 = objects::FREED;
+    /// The flag of an object that others than its maker have known; kept where a discipline depends on it.
+    pub const ESCAPED: u64 = objects::ESCAPED;
+    /// Objects with more slots are in no state of the fixed size.
+    pub const MOST_SLOTS: usize = objects::MOST_SLOTS;
+    /// How many offsets into an object a reference in a state may have.
+    pub const OFFSETS: u64 = code::OFFSETS;
+
+    /// How many words the area has that begins with a word.
+    #[must_use]
+    #[inline]
+    pub fn words_at(first: u64) -> usize {
+        objects::words_at(first)
+    }
+
+    /// The layout of the object whose area begins with a word.
+    #[must_use]
+    #[inline]
+    pub fn layout_of(first: u64) -> usize {
+        usize::from(objects::layout_at(first))
+    }
+
+    /// The first byte of the header of an object that was not freed, and which only its maker knows.
+    #[must_use]
+    pub fn header(layout: u16) -> u64 {
+        objects::header(layout)
+    }
+}
+
 /// Threads that are spawned: each has an area of these words, behind those of the state without them, and each area is a part.
 #[derive(Clone, Copy, Debug)]
 pub struct Spawned {
@@ -272,6 +323,32 @@ pub struct Spawned {
     pub parent: Field,
     /// Its number, where threads ask for it.
     pub tid: Option<Field>,
+}
+
+/// What gives a thread exclusive access to a slot, as declared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rule {
+    /// Holding the lock in this global slot.
+    Lock(u32),
+    /// Holding the lock at this offset of the same element of the same object.
+    Sibling(u32),
+    /// Having been the first to access it, which the ghost word in this global slot tells.
+    First { ghost: u32 },
+    /// A condition.
+    When,
+}
+
+/// All rules of a program.
+#[derive(Clone, Debug)]
+pub struct Declared {
+    /// By global slot.
+    pub globals: Vec<Option<Rule>>,
+    /// By layout, for each slot of an element.
+    pub layouts: Vec<Vec<Option<Rule>>>,
+    /// By global slot, whether a condition may depend on it.
+    pub decides: Vec<bool>,
+    /// Whether a condition may depend on any object.
+    pub anything_decides: bool,
 }
 
 /// A program as a compiler to native code sees it.
@@ -300,6 +377,10 @@ pub struct Bytecode {
     pub global_reference: i64,
     /// The name of the first thread as a word; others follow.
     pub thread_reference: i64,
+    /// The word of a reference to the first object of a canonical state.
+    pub heap_reference: i64,
+    /// How many slots an element of each layout has, and which of a new one are not zero.
+    pub layouts: Vec<(u32, Vec<(u32, i64)>)>,
 }
 
 impl Bytecode {
@@ -330,6 +411,10 @@ impl Bytecode {
             shapes: program.shapes.clone(),
             global_reference: word::global(0),
             thread_reference: word::thread(Name::canonical(0)),
+            heap_reference: heap_word(0, 0),
+            layouts: (program.layouts.iter())
+                .map(|layout| (layout.slots, layout.defaults.clone()))
+                .collect(),
         })
     }
 
@@ -380,6 +465,9 @@ fn constants(layout: &Layout) -> Vec<Vec<Option<i64>>> {
     layout.constants.iter().map(of_spot).collect()
 }
 
+/// The place of a look at what a discipline depends on.
+pub const NOWHERE: u32 = crate::exclusive::NOWHERE.0;
+
 /// The code of a word in one byte or two, if it has one.
 #[must_use]
 pub fn code_of(word: i64, wide: bool) -> Option<u16> {
@@ -417,12 +505,6 @@ pub fn lock_slots(program: &Program) -> &[u32] {
     program.locks.in_globals()
 }
 
-/// For each global slot, that of the lock that it is declared to be guarded by, if it is; nothing if disciplines of other kinds are declared.
-#[must_use]
-pub fn guarding_locks(program: &Program) -> Option<Vec<Option<u32>>> {
-    program.rules.guarding_locks()
-}
-
 /// The pseudo lock of a thread of `run`.
 #[must_use]
 pub fn pseudo_lock(position: usize) -> Guard {
@@ -435,13 +517,59 @@ pub fn thread_word(position: usize) -> i64 {
     word::thread(Name::canonical(position))
 }
 
+/// A reference to a slot of the object at a position of a canonical state, as a word.
+#[must_use]
+#[inline]
+pub fn heap_word(position: usize, slot: usize) -> i64 {
+    word::heap(Name::canonical(position), slot)
+}
+
+/// A reference to what a thread makes after so many other objects, as a word.
+#[must_use]
+#[inline]
+pub fn fresh_word(thread: usize, made: usize) -> i64 {
+    word::heap(Name::fresh(thread, made), 0)
+}
+
 /// The parts that a write to a global slot changes, at most, where no discipline is enforced.
 #[must_use]
 pub fn changed_by_write(program: &Program, slot: usize) -> Changed {
     program.packing.changed_by_write(slot)
 }
 
+/// Whether somebody can take what is at a slot of an element of a layout.
+#[must_use]
+pub fn can_be_taken(program: &Program, layout: u16, slot: usize) -> bool {
+    program.locks.can_be_taken(layout, slot)
+}
+
+impl Program {
+    /// Whether it allocates objects on a heap.
+    #[must_use]
+    pub fn allocates(&self) -> bool {
+        self.features.heap
+    }
+}
+
 impl Machine {
+    /// Gives the last objects of a state whose names are canonical other ones, which are references to their first slots.
+    pub fn name_last_objects(state: &mut State, names: &[i64]) {
+        let first = state.objects.len() - names.len();
+        for word in &mut state.words {
+            if let Reference::Heap(name, offset) = Reference::of(*word)
+                && let Some(number) = (name.position()).and_then(|place| place.checked_sub(first))
+                && let Some(name) = names.get(number)
+            {
+                *word = name + offset as i64;
+            }
+        }
+        for (object, name) in state.objects[first..].iter_mut().zip(names) {
+            if let Reference::Heap(name, _) = Reference::of(*name) {
+                object.name = name;
+            }
+        }
+    }
+
     /// Writes the changed parts of a state again, in place of the words of a state that differs in these parts only. Says which
     /// parts of the words differ.
     pub fn encode_changed(&self, changed: Changed, state: &State, packed: &mut Packed) -> Changed {
@@ -458,5 +586,12 @@ impl Machine {
     #[must_use]
     pub fn enforces_disciplines(&self) -> bool {
         self.enforcer.enabled
+    }
+
+    /// What is declared, and not broken from the start.
+    #[must_use]
+    pub fn declared_rules(&self) -> Option<Declared> {
+        let is_broken = self.broken_from_the_start.is_some();
+        (!is_broken).then(|| self.program.rules.declared())
     }
 }

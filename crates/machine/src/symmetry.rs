@@ -35,7 +35,8 @@ impl Symmetry {
     #[must_use]
     pub fn of(program: &Program) -> Option<Self> {
         let mut groups = groups(program);
-        let layout = Layout::of(program);
+        // What objects are called depends on the order of threads.
+        let layout = Layout::of(program).filter(|layout| layout.heap.is_none());
         if let Some(layout) = &layout {
             groups.retain(|group| can_be_exchanged(program, layout, group));
         }
@@ -75,11 +76,18 @@ impl Symmetry {
         groups.any(|group| group.contains(&one) && group.contains(&other))
     }
 
+    /// Whether threads can be exchanged in the words of states of the fixed size.
+    #[must_use]
+    #[inline]
+    pub fn exchanges_words(&self) -> bool {
+        self.packed.is_some()
+    }
+
     /// Exchanges threads in the words of a state of the fixed size. Says whether that changed anything.
     ///
     /// # Panics
     ///
-    /// If no state of the program has the fixed size.
+    /// If threads [cannot](Self::exchanges_words) be exchanged in words.
     #[inline]
     pub fn represent(&mut self, words: &mut [u64]) -> bool {
         let packed = self.packed.as_mut().expect("there is a fixed size");

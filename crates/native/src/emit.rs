@@ -8,6 +8,7 @@
 
 mod arithmetic;
 mod fields;
+mod heap;
 mod messages;
 mod shared;
 
@@ -293,7 +294,10 @@ impl Emitter<'_> {
     /// Whether the step makes one access, if any.
     fn has_one_access(&self) -> bool {
         let first = self.compiling.bytecode.op(self.region.start.spot);
-        !matches!(first, Op::AtomicBegin | Op::Wait { .. } | Op::Resume { .. })
+        !matches!(
+            first,
+            Op::AtomicBegin | Op::Wait { .. } | Op::Resume { .. } | Op::Free { .. }
+        )
     }
 
     /// Tells the caller what is in a variable.
@@ -572,6 +576,8 @@ impl Emitter<'_> {
                 let value = self.builder.ins().load(I64, trusted(), frame, offset);
                 self.set(to, value);
             }
+            Op::New { to, layout, count } => self.allocate(to, layout, count),
+            Op::Offset { reg, index, layout } => self.move_reference(reg, index, layout),
             other => unreachable!("{other:?} is not compiled"),
         }
     }

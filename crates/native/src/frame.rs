@@ -2,6 +2,8 @@
 
 use raddle_explore::{Access, AccessKind, Location, Place, SyncOp, Variable};
 
+use crate::objects::Objects;
+
 /// The most accesses of a native step.
 pub(crate) const MOST_ACCESSES: usize = 62;
 
@@ -9,7 +11,7 @@ pub(crate) const MOST_ACCESSES: usize = 62;
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct NativeAccess {
-    /// The location: a global slot, or the name of a thread that ends or is waited for.
+    /// The location: a global slot, a reference to a slot of an object, or the name of a thread that ends or is waited for.
     pub(crate) location: u64,
     /// The instruction (from bit 16), the number of the kind in [`KINDS`] (from bit 8), whether it writes (bit 0).
     pub(crate) rest: u64,
@@ -63,10 +65,12 @@ pub(crate) mod kind {
     pub(crate) const TRY_SHARED: i64 = 15;
     pub(crate) const JOIN: i64 = 16;
     pub(crate) const EXIT: i64 = 17;
+    pub(crate) const FREE: i64 = 18;
+    pub(crate) const DESTROY: i64 = 19;
 }
 
 /// The kinds of accesses that native code makes, by number.
-const KINDS: [AccessKind; 18] = [
+const KINDS: [AccessKind; 20] = [
     AccessKind::Plain,
     AccessKind::Atomic,
     AccessKind::Sync(SyncOp::Acquire),
@@ -85,9 +89,12 @@ const KINDS: [AccessKind; 18] = [
     AccessKind::Sync(SyncOp::TryShared),
     AccessKind::Sync(SyncOp::Join),
     AccessKind::Sync(SyncOp::Exit),
+    AccessKind::Sync(SyncOp::Free),
+    AccessKind::Sync(SyncOp::Destroy),
 ];
 
-// SAFETY: the pointer is that of constants which are read, never written, and live in what the owner of the frame keeps.
+// SAFETY: one pointer is that of constants which are read, never written, and live in what the owner of the frame keeps. The other one is
+// used while a step is executed, and is that of objects which the owner of the frame lends for this step.
 unsafe impl Send for NativeFrame {}
 
 /// The most choices of a native step.
@@ -129,6 +136,8 @@ pub(crate) struct NativeFrame {
     pub(crate) picked: u64,
     /// How many threads were spawned that are there.
     pub(crate) spawned: u64,
+    /// The heap objects, if there is a heap.
+    pub(crate) objects: *mut Objects,
     /// Its choices.
     pub(crate) picks: [Pick; MOST_PICKS],
     /// The accesses.
@@ -149,6 +158,7 @@ impl Default for NativeFrame {
             choice: 0,
             picked: 0,
             spawned: 0,
+            objects: std::ptr::null_mut(),
             picks: [Pick::default(); MOST_PICKS],
             accesses: [NativeAccess::default(); MOST_ACCESSES],
         }

@@ -7,13 +7,15 @@
 //!
 //! - that fail, since only the interpreter knows what to say about them;
 //! - that execute a block of code for the first time, since only the interpreter keeps track of what was executed;
-//! - of programs that allocate or call functions recursively, or in very many ways: their states have no fixed size;
-//! - that spawn a thread, or notify waiting threads in programs that do: how many threads there are is not known when code is compiled;
+//! - of programs that call functions recursively, or in very many ways: their states have no fixed size;
+//! - from states with very many or very large objects, or after which a thread that has ended disappears;
+//! - that spawn a thread;
+//! - that break a declared discipline, or keep to one for a reason that is not [seen in the words](disciplines);
 //! - that meet a value which has no code in its field, or take a lock for reading very often without giving it up.
 //!
 //! # Why it is safe
 //!
-//! Compiled code reads and writes five things, and nothing else:
+//! Compiled code reads and writes six things, and nothing else:
 //!
 //! 1. **Global fields** of the state, below [`Layout::size`](raddle_machine::native::Layout::size) words. Slots that the code names exist (checked when it is
 //!    compiled); numbers of slots that are computed are compared with how many there are first, and the code gives up if they are
@@ -21,21 +23,25 @@
 //! 2. **Fields of the area of its thread**: those of the frames at the spots where steps begin and end, of the function that the thread starts with and of those that it calls. Whoever calls the
 //!    function checks that the state goes on for as long as the longest of them needs: that is the size of the area. Before these come the number of the stop and how often the thread holds locks for reading, at places that are in a
 //!    table (4). `notify` also reads and writes the numbers of the stops of other threads, which
-//!    no area is without. `join` reads that of a thread that was spawned: their areas come one after another, and its number among them is compared with how many there are, which the caller says.
+//!    no area is without, and reads what a thread waits for where the area of a thread at that stop has it. `join` reads that of a thread that was spawned: their areas come one after another, and its number among them is compared with how many there are, which the caller says.
 //! 3. **Constants** of the thread, of which the caller lends as many as all frames have together, and **registers** that are addressed by an index, in memory of the function's own: the index is compared with the number of
 //!    registers that are alive in the innermost frame.
 //! 4. **Tables** (`tables.rs`), at the number of a slot that was checked, or at the number of a stop, or at a byte. They live as long as the code.
 //! 5. **The frame** that the caller lends it: the number of accesses and of choices is compared with the room for them before each
 //!    one, but for the only one.
+//! 6. **Heap objects**: the caller lends a list of where they begin in the state, each with all of its area. The position in a reference is compared with
+//!    how many there are, an offset with the slots that the header of the object says; no code writes that number but for a new object. That one comes behind the state, where
+//!    the caller says how far the words go, and there is room for it in the list: both are compared first.
 //!
 //! `Code::step` compares the length of the state with what 1 and 2 need before it calls the function.
 //! A function ends: every jump backwards and every call takes one of a fixed number of turns, and it gives up when these are used up.
 //! Whether it does what the interpreter does is a matter of tests, which compare both step by step.
 
+mod disciplines;
 mod emit;
 mod frame;
-mod guarded;
 mod machine;
+mod objects;
 mod referred;
 mod region;
 mod state;
@@ -54,6 +60,7 @@ use raddle_machine::op::Op;
 
 use frame::NativeFrame;
 pub use machine::{NativeMachine, Report};
+use objects::ROOM;
 use region::Region;
 pub use state::PackedState;
 use tables::Tables;
@@ -90,6 +97,8 @@ struct StepFunction {
     writes_plainly: bool,
     /// Of which kind threads are that were spawned and are there.
     kind: Option<u32>,
+    /// How many words it needs behind the state.
+    room: u32,
 }
 
 /// What happens to a thread that is at a stop.
@@ -245,12 +254,13 @@ impl Code {
                 .define_function(id, &mut context)
                 .expect("code that is well formed");
             module.clear_context(&mut context);
-            ids[number] = Some((id, region.start.spot, writes_plainly));
+            let room = if region.allocates { ROOM } else { 0 };
+            ids[number] = Some((id, region.start.spot, writes_plainly, room));
         }
         module.finalize_definitions().ok()?;
         let mut entries: Vec<Entry> = (ids.into_iter().zip(&bytecode.layout.stops))
             .map(|(id, stop)| match (id, stop) {
-                (Some((id, spot, writes_plainly)), _) => {
+                (Some((id, spot, writes_plainly, room)), _) => {
                     let code = module.get_finalized_function(id);
                     // SAFETY: `emit` gives all functions the signature of `Function`.
                     let function = unsafe { std::mem::transmute::<*const u8, Function>(code) };
@@ -259,6 +269,7 @@ impl Code {
                         needed: bytecode.area_bytes(spot),
                         writes_plainly,
                         kind: bytecode.layout.kinds[spot as usize].map(|kind| kind as u32),
+                        room: room as u32,
                     })
                 }
                 (None, Stop::Stopped(..)) => Entry::Stopped,

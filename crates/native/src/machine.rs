@@ -11,7 +11,8 @@ use raddle_machine::native::{
 };
 use raddle_machine::{Machine, State, Symmetry};
 
-use crate::guarded::Guarded;
+use crate::disciplines::{Disciplines, Made};
+use crate::objects::{self, Walk, Walked};
 use crate::steps::Native;
 use crate::{Code, Entry, NativeStatus, PackedState, referred};
 
@@ -39,6 +40,8 @@ use crate::{Code, Entry, NativeStatus, PackedState, referred};
 pub struct NativeMachine {
     interpreter: Machine,
     native: Option<Native>,
+    /// For canonical names, if there is a heap.
+    walk: Option<Walk>,
     /// Where states are, if they have the common size.
     layout: Option<Arc<Layout>>,
     /// Where the locks are in these, by slot.
@@ -47,32 +50,13 @@ pub struct NativeMachine {
     names: Arc<[[Option<u16>; 2]]>,
     /// The threads that may be exchanged, if the search is to make use of that.
     symmetry: Option<Symmetry>,
-    /// The disciplines that are enforced.
-    disciplines: Disciplines,
+    /// The disciplines that are enforced, if some are and native code may be executed.
+    disciplines: Option<Arc<Disciplines>>,
     /// What the interpreter is given.
     step: Step<State>,
     packed: Packed,
     steps: u64,
     interpreted: u64,
-}
-
-/// What is declared, and enforced.
-#[derive(Clone, Debug)]
-enum Disciplines {
-    None,
-    /// Locks that guard what is global.
-    Guarded(Arc<Guarded>),
-    /// Only the interpreter knows.
-    Others,
-}
-
-impl Disciplines {
-    fn guarded(&self) -> Option<&Guarded> {
-        match self {
-            Self::Guarded(guarded) => Some(guarded),
-            _ => None,
-        }
-    }
 }
 
 /// What has executed the steps of a machine.
@@ -94,16 +78,13 @@ impl NativeMachine {
     pub fn new(interpreter: Machine, code: Option<Arc<Code>>) -> Self {
         let program = interpreter.program();
         let layout = Layout::of(program).map(Arc::new);
-        let run_only = layout.as_deref().filter(|layout| layout.spawned.is_none());
-        let guarded = || Guarded::of(program, run_only?);
+        let checked = || Disciplines::of(&interpreter, layout.as_deref()?);
         let disciplines = match interpreter.enforces_disciplines() {
-            false => Disciplines::None,
-            true => guarded().map_or(Disciplines::Others, |guarded| {
-                Disciplines::Guarded(Arc::new(guarded))
-            }),
+            false => None,
+            true => checked().map(Arc::new),
         };
-        let is_native =
-            interpreter.makes_plain_steps() && !matches!(disciplines, Disciplines::Others);
+        let is_native = interpreter.makes_plain_steps()
+            && disciplines.is_some() == interpreter.enforces_disciplines();
         let code = code.filter(|_| is_native);
         let locks = layout.iter().flat_map(|layout| {
             let slots = lock_slots(program).iter();
@@ -119,6 +100,9 @@ impl NativeMachine {
             names: names.collect(),
             symmetry: interpreter.symmetry().cloned(),
             disciplines,
+            walk: (layout.as_deref())
+                .filter(|layout| layout.heap.is_some())
+                .map(Walk::new),
             layout,
             native: code.map(|code| Native::new(code, !locks.is_empty())),
             locks,
@@ -176,7 +160,9 @@ impl NativeMachine {
         state: &PackedState,
         thread: Position,
     ) -> Option<impl Iterator<Item = u32>> {
-        self.layout_of(state)?;
+        // Objects have locks too.
+        self.layout_of(state)
+            .filter(|layout| layout.heap.is_none())?;
         let [narrow, wide] = self.names[thread.index()];
         let locks = self.locks.iter();
         Some(locks.filter_map(move |(slot, field)| {
@@ -229,8 +215,22 @@ impl NativeMachine {
             }
             Entry::Interpreted => return false,
         };
-        step.after.set_words(&state.words);
-        let status = thread.execute(&native.code, function, choice, &mut step.after.words);
+        let objects = match &mut native.heap {
+            None => {
+                step.after.set_words(&state.words);
+                None
+            }
+            Some(heap) => {
+                if !heap.objects.find(layout, &state.words, &state.names) {
+                    return false;
+                }
+                let room = function.room as usize;
+                step.after.set_words_with_room(&state.words, room);
+                Some(&mut heap.objects)
+            }
+        };
+        let words = &mut step.after.words;
+        let status = thread.execute(&native.code, function, choice, words, objects);
         if status == NativeStatus::GaveUp {
             return false;
         }
@@ -241,16 +241,18 @@ impl NativeMachine {
             }
         }
         let blocked = status != NativeStatus::Moved;
-        if let Some(guarded) = self.disciplines.guarded() {
-            let accesses = thread.accesses();
-            let is_stopped = || {
-                let stop = thread.stop(&step.after.words);
-                matches!(native.code.entries[stop], Entry::Stopped)
-            };
-            if !guarded.allows_all(&state.words, position, accesses, blocked) || is_stopped() {
-                step.next_choice = None;
-                return false;
-            }
+        let made = Made {
+            layout,
+            before: &state.words,
+            objects: native.heap.as_ref().map(|heap| &heap.objects),
+            thread: position,
+            accesses: thread.accesses(),
+            blocked,
+        };
+        let disciplines = self.disciplines.as_deref();
+        if !disciplines.is_none_or(|disciplines| disciplines.allow(&made)) {
+            step.next_choice = None;
+            return false;
         }
         if blocked {
             let assumption = status == NativeStatus::Cut;
@@ -264,10 +266,29 @@ impl NativeMachine {
             if step.status != Status::Moved {
                 step.status = Status::Moved;
             }
-            step.changed = thread.changed(native.all_threads);
+            step.changed = thread.changed(layout, layout.threads(&state.words));
+            if let Some(heap) = &native.heap {
+                let objects = &heap.objects;
+                if disciplines.is_some_and(|disciplines| disciplines.are_on_heap) {
+                    let words = &mut step.after.words[..objects.words()];
+                    let marked = objects.note_escapes(&heap.walk, words);
+                    step.changed = step.changed.with_bits(marked);
+                }
+                (step.after).end(objects.words(), &state.names, objects.new_names());
+                if objects.are_more() {
+                    step.changed = Changed::ALL;
+                }
+            }
         }
         for access in thread.accesses() {
             step.footprint.push(access.access(blocked));
+        }
+        if let Some(disciplines) = disciplines {
+            let has_ended = !blocked && {
+                let stop = thread.stop(&step.after.words);
+                matches!(native.code.entries[stop], Entry::Stopped)
+            };
+            disciplines.add_looks(&made, has_ended, &mut step.footprint);
         }
         true
     }
@@ -286,14 +307,29 @@ impl NativeMachine {
         (self.interpreter).encode_changed(changed, &unpacked, packed)
     }
 
-    /// Whether a state is canonical for sure.
+    /// Gives a packed state canonical names, if no thread disappears from it.
     #[inline]
-    fn keeps_names(&self, state: &PackedState) -> bool {
-        match (&self.layout, self.layout_of(state)) {
-            (Some(layout), _) if layout.spawned.is_none() => true,
-            (_, Some(layout)) => referred::keeps_all_threads(layout, &state.words),
-            _ => false,
+    fn canonicalise_words(&mut self, state: &mut PackedState) -> Option<Renamed> {
+        let layout = self.layout.as_deref()?;
+        if layout.spawned.is_none() && layout.heap.is_none() {
+            return Some(Renamed::Nothing);
         }
+        if !state.is_packed || !layout.fits(&state.words) {
+            return None;
+        }
+        let mut renamed = Renamed::Nothing;
+        if let Some(walk) = &mut self.walk {
+            match walk.canonicalise(layout, &mut state.words) {
+                Walked::Canonical => {}
+                Walked::Renamed(words) => {
+                    state.rename(words);
+                    renamed = Renamed::Something;
+                }
+                Walked::Unknown => return None,
+            }
+            state.names.clear();
+        }
+        referred::keeps_all_threads(layout, &state.words).then_some(renamed)
     }
 
     /// Packs a canonical state, if native code can go on from there.
@@ -329,11 +365,12 @@ impl NativeMachine {
             return;
         }
         step.after.swap_unpacked(&mut self.step.after);
-        // Native code goes on from there, unless threads have new names.
+        // Native code goes on from there, unless threads or objects have new names.
         let (Some(layout), Some(_)) = (&self.layout, &self.native) else {
             return;
         };
-        if layout.spawned.is_none() && state.is_packed && layout.fits(&state.words) {
+        let keeps_form = layout.spawned.is_none() && layout.heap.is_none();
+        if keeps_form && state.is_packed && layout.fits(&state.words) {
             let before = Parts {
                 words: &state.words,
                 ends: &layout.ends,
@@ -362,7 +399,7 @@ impl System for NativeMachine {
     fn thread_count(&self, state: &PackedState) -> usize {
         match (&self.layout, self.layout_of(state)) {
             (Some(layout), _) if layout.spawned.is_none() => layout.run_threads(),
-            (_, Some(layout)) => layout.threads(state.words.len()),
+            (_, Some(layout)) => layout.threads(&state.words),
             _ => (self.interpreter).thread_count(&state.unpacked(&self.interpreter)),
         }
     }
@@ -386,8 +423,8 @@ impl System for NativeMachine {
     fn successors(&mut self, batch: &mut Batch, unseen: Unseen<'_>) -> Option<Successors> {
         let native = self.native.as_mut()?;
         let before = batch.len();
-        let guarded = self.disciplines.guarded();
-        let steps = native.add_successors(batch, unseen, self.symmetry.as_mut(), guarded);
+        let disciplines = self.disciplines.as_deref();
+        let steps = native.add_successors(batch, unseen, self.symmetry.as_mut(), disciplines);
         if steps.is_none() {
             batch.truncate(before);
         }
@@ -402,8 +439,8 @@ impl System for NativeMachine {
 
     #[inline]
     fn canonicalise(&mut self, state: &mut PackedState) -> Renamed {
-        if self.keeps_names(state) {
-            return Renamed::Nothing;
+        if let Some(renamed) = self.canonicalise_words(state) {
+            return renamed;
         }
         let unpacked = state.unpacked_mut(&self.interpreter);
         let renamed = self.interpreter.canonicalise(unpacked);
@@ -412,7 +449,7 @@ impl System for NativeMachine {
     }
 
     fn canonicalise_following(&mut self, state: &mut PackedState, thread: Position) -> Position {
-        if self.keeps_names(state) {
+        if self.canonicalise_words(state).is_some() {
             return thread;
         }
         let unpacked = state.unpacked_mut(&self.interpreter);
@@ -438,13 +475,15 @@ impl System for NativeMachine {
         let is_fixed = self.layout_of(state).is_some();
         match &mut self.symmetry {
             None => thread,
-            Some(symmetry) if is_fixed => {
+            Some(symmetry) if is_fixed && symmetry.exchanges_words() => {
                 symmetry.represent(state.words_mut());
                 Position(symmetry.moved_to(thread.index()) as u32)
             }
             Some(_) => {
                 let unpacked = state.unpacked_mut(&self.interpreter);
-                self.interpreter.represent_following(unpacked, thread)
+                let thread = self.interpreter.represent_following(unpacked, thread);
+                self.pack(state);
+                thread
             }
         }
     }
@@ -465,9 +504,12 @@ impl System for NativeMachine {
 
     fn encode(&self, state: &PackedState, packed: &mut Packed) {
         match self.layout_of(state) {
+            Some(layout) if layout.heap.is_some() => {
+                objects::find_parts(layout, &state.words, packed);
+            }
             Some(layout) => packed.copy_from(Parts {
                 words: &state.words,
-                ends: layout.ends(state.words.len()),
+                ends: layout.ends(&state.words),
             }),
             None => (self.interpreter).encode(&state.unpacked(&self.interpreter), packed),
         }
@@ -483,12 +525,16 @@ impl System for NativeMachine {
     ) -> (Parts<'p>, Changed) {
         if let Some(layout) = self.layout_of(state) {
             let words = &*state.words;
-            let ends = layout.ends(words.len());
             // One that was not of the fixed size has other parts.
             let changed = match layout.fits(before.words) && before.words.len() == words.len() {
                 true => changed,
                 false => Changed::ALL,
             };
+            if layout.heap.is_some() {
+                objects::find_parts(layout, words, packed);
+                return (packed.parts(), changed);
+            }
+            let ends = layout.ends(words);
             return (Parts { words, ends }, changed);
         }
         let changed = self.encode_unpacked(before, changed, state, packed);
@@ -497,9 +543,10 @@ impl System for NativeMachine {
 
     fn find_parts(&self, words: &[u64], state: &PackedState, packed: &mut Packed) {
         match self.layout_of(state) {
+            Some(layout) if layout.heap.is_some() => objects::find_parts(layout, words, packed),
             Some(layout) => packed.copy_from(Parts {
                 words,
-                ends: layout.ends(words.len()),
+                ends: layout.ends(words),
             }),
             None => {
                 let unpacked = state.unpacked(&self.interpreter);
@@ -540,7 +587,7 @@ impl System for NativeMachine {
         let Some(layout) = self.layout_of(state) else {
             return self.interpreter.failed(&state.unpacked(&self.interpreter));
         };
-        (0..layout.threads(state.words.len())).any(|thread| {
+        (0..layout.threads(&state.words)).any(|thread| {
             let stop = self.stop(state, Position(thread as u32));
             stop.is_none_or(|stop| matches!(stop, Stop::Stopped(_, true)))
         })
@@ -619,14 +666,17 @@ impl System for NativeMachine {
 
     #[inline]
     fn is_crowded(&self, state: &PackedState) -> bool {
-        self.layout.is_none() && (self.interpreter).is_crowded(&state.unpacked(&self.interpreter))
+        // Packed states have few objects.
+        (self.layout.as_deref()).is_none_or(|layout| layout.heap.is_some())
+            && self.layout_of(state).is_none()
+            && (self.interpreter).is_crowded(&state.unpacked(&self.interpreter))
     }
 
     #[inline]
     fn owns(&mut self, state: &PackedState, thread: Position, location: Location) -> bool {
         // Globals belong to everybody there is, or was.
-        if let Some(layout) = self.layout_of(state) {
-            let is_alone = layout.threads(state.words.len()) == 1;
+        if let Some(layout) = (self.layout_of(state)).filter(|layout| layout.heap.is_none()) {
+            let is_alone = layout.threads(&state.words) == 1;
             let has_spawned =
                 |spawned: &Spawned| layout.word_in_area(&state.words, 0, spawned.children) != 0;
             return is_alone && !layout.spawned.as_ref().is_some_and(has_spawned);
@@ -643,13 +693,16 @@ impl System for NativeMachine {
         access: &Access,
         reads: &mut Footprint,
     ) -> Option<bool> {
-        match &self.disciplines {
-            Disciplines::None => return None,
-            Disciplines::Guarded(guarded) if self.layout_of(state).is_some() => {
-                let (location, writes) = (access.location.0, access.writes);
-                return guarded.allows(&state.words, thread.index(), location, writes);
+        if !self.interpreter.enforces_disciplines() {
+            return None;
+        }
+        if let (Some(disciplines), Some(layout)) = (&self.disciplines, self.layout_of(state)) {
+            let (location, writes) = (access.location.0, access.writes);
+            let words = &state.words;
+            if let Ok(allowed) = disciplines.allows(layout, words, thread.index(), location, writes)
+            {
+                return allowed;
             }
-            Disciplines::Guarded(_) | Disciplines::Others => {}
         }
         let unpacked = state.unpacked(&self.interpreter);
         (self.interpreter).declared(&unpacked, thread, access, reads)

@@ -5,13 +5,15 @@
 
 use raddle_machine::native::{Field, Layout, Stop, code_of, thread_word};
 
-/// Whether all spawned threads that have ended in a state are referred to, by a global or a local variable, so that all threads stay what they are. It may say no although they are.
+use crate::objects::slot_codes;
+
+/// Whether all spawned threads that have ended in a state are referred to, by a variable or an object, so that all threads stay what they are. It may say no although they are.
 #[inline]
 pub(crate) fn keeps_all_threads(layout: &Layout, words: &[u64]) -> bool {
     if layout.spawned.is_none() {
         return true;
     }
-    let spawned = layout.run_threads()..layout.threads(words.len());
+    let spawned = layout.run_threads()..layout.threads(words);
     let mut ended = spawned.filter(|thread| has_ended(layout, words, *thread));
     ended.all(|thread| is_referred_to(layout, words, thread))
 }
@@ -41,5 +43,8 @@ fn is_referred_to(layout: &Layout, words: &[u64], thread: usize) -> bool {
             names(Field { byte, ..*field })
         })
     };
-    (0..layout.threads(words.len())).any(holds_it) || layout.slots.iter().any(|slot| names(*slot))
+    (0..layout.threads(words)).any(holds_it)
+        || layout.slots.iter().any(|slot| names(*slot))
+        || layout.heap.is_some()
+            && slot_codes(layout, words).any(|code| Some(code) == codes[usize::from(true)])
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use raddle_machine::native::{At, Bytecode, Link, Stop};
+use raddle_machine::native::{At, Bytecode, Heap, Link, Stop, code_of};
 use raddle_machine::op::Op;
 
 /// An instruction, as part of a step.
@@ -48,6 +48,8 @@ pub(crate) struct Region {
     pub(crate) written: HashSet<u16>,
     /// Whether it addresses registers by an index.
     pub(crate) indexes_registers: bool,
+    /// Whether it may allocate.
+    pub(crate) allocates: bool,
     nodes: usize,
 }
 
@@ -90,11 +92,12 @@ impl Region {
             }
         }
         let mut written = HashSet::new();
-        let mut indexes_registers = false;
+        let (mut indexes_registers, mut allocates) = (false, false);
         for node in &seen {
             let op = bytecode.op(node.spot);
             written.extend(registers_written(bytecode, node.spot));
             indexes_registers |= matches!(op, Op::GetLocal { .. } | Op::SetLocal { .. });
+            allocates |= matches!(op, Op::New { .. });
         }
         let fits = seen.len() <= MOST_NODES && blocks.len() <= MOST_BLOCKS;
         fits.then_some(Self {
@@ -103,6 +106,7 @@ impl Region {
             blocks,
             written,
             indexes_registers,
+            allocates,
             nodes: seen.len(),
         })
     }
@@ -177,6 +181,14 @@ fn is_of_run(bytecode: &Bytecode, spot: u32) -> bool {
     run.contains(&bytecode.spots[spot as usize].tree)
 }
 
+/// Whether native code can allocate elements of a layout: one, or as many as a register says.
+fn can_be_allocated(bytecode: &Bytecode, layout: u16, are_counted: bool) -> bool {
+    let (slots, defaults) = &bytecode.layouts[layout as usize];
+    let mut codes = defaults.iter().map(|(_, value)| code_of(*value, true));
+    let fits = *slots as usize <= Heap::MOST_SLOTS && codes.all(|code| code.is_some());
+    fits && (!are_counted || defaults.is_empty())
+}
+
 /// Whether an instruction is compiled at all; otherwise the code gives up before it.
 pub(crate) fn is_compiled(bytecode: &Bytecode, node: Node) -> bool {
     let link = bytecode.spots[node.spot as usize].link;
@@ -193,8 +205,6 @@ pub(crate) fn is_compiled(bytecode: &Bytecode, node: Node) -> bool {
         },
         Op::Exit => !node.acted && node.depth == 0 && is_spawned(bytecode, node.spot),
         Op::Wait { .. } | Op::Resume { .. } => node.depth == 0,
-        // Nobody knows how many others there are.
-        Op::Notify { .. } if bytecode.layout.spawned.is_some() => false,
         Op::Notify { .. } => bytecode.layout.run_threads() <= MOST_THREADS,
         Op::Join { .. } => bytecode.layout.spawned.is_some(),
         Op::Send { shape, .. }
@@ -255,6 +265,10 @@ pub(crate) fn is_compiled(bytecode: &Bytecode, node: Node) -> bool {
         | Op::Choose { .. }
         | Op::ChooseBelow { .. }
         | Op::Guard { .. } => true,
-        Op::Offset { .. } | Op::New { .. } | Op::Spawn { .. } | Op::Free { .. } => false,
+        Op::New { layout, count, .. } => {
+            bytecode.layout.heap.is_some() && can_be_allocated(bytecode, layout, count.is_some())
+        }
+        Op::Offset { .. } | Op::Free { .. } => bytecode.layout.heap.is_some(),
+        Op::Spawn { .. } => false,
     }
 }

@@ -11,6 +11,8 @@ pub struct PackedState {
     /// Its words, if it is packed.
     pub(crate) words: Vec<u64>,
     pub(crate) is_packed: bool,
+    /// What the last objects are called, if they are not called by their positions: those that were made since the state was canonical.
+    pub(crate) names: Vec<i64>,
     /// Elsewhere, so that a state is small: it is swapped often, and this form is rarely there.
     unpacked: Box<RefCell<State>>,
     is_unpacked: Cell<bool>,
@@ -22,6 +24,7 @@ impl Default for PackedState {
         Self {
             words: Vec::new(),
             is_packed: false,
+            names: Vec::new(),
             unpacked: Box::default(),
             is_unpacked: Cell::new(true),
         }
@@ -38,8 +41,24 @@ impl PackedState {
             self.words.clear();
             self.words.extend_from_slice(words);
         }
+        self.names.clear();
         self.is_packed = true;
         self.is_unpacked.set(false);
+    }
+
+    /// The same, with room for more words behind these, which may be anything.
+    #[inline]
+    pub(crate) fn set_words_with_room(&mut self, words: &[u64], room: usize) {
+        self.set_words(words);
+        self.words.resize(words.len() + room, 0);
+    }
+
+    /// Ends the state behind its words. Objects were made in it.
+    #[inline]
+    pub(crate) fn end(&mut self, words: usize, names: &[i64], more_names: &[i64]) {
+        self.words.truncate(words);
+        self.names.extend_from_slice(names);
+        self.names.extend_from_slice(more_names);
     }
 
     /// The words of a state that is packed, to change them.
@@ -49,10 +68,20 @@ impl PackedState {
         &mut self.words
     }
 
+    /// Objects were given other names in its words, which are so many now.
+    pub(crate) fn rename(&mut self, words: usize) {
+        self.words.truncate(words);
+        self.is_unpacked.set(false);
+    }
+
     /// The state as the interpreter has it.
     pub(crate) fn unpacked(&self, machine: &Machine) -> Ref<'_, State> {
         if !self.is_unpacked.get() {
-            machine.decode(&self.words, &mut self.unpacked.borrow_mut());
+            let mut unpacked = self.unpacked.borrow_mut();
+            machine.decode(&self.words, &mut unpacked);
+            if !self.names.is_empty() {
+                Machine::name_last_objects(&mut unpacked, &self.names);
+            }
             self.is_unpacked.set(true);
         }
         self.unpacked.borrow()
@@ -62,6 +91,7 @@ impl PackedState {
     pub(crate) fn unpacked_mut(&mut self, machine: &Machine) -> &mut State {
         drop(self.unpacked(machine));
         self.is_packed = false;
+        self.names.clear();
         self.unpacked.get_mut()
     }
 
@@ -69,6 +99,7 @@ impl PackedState {
     pub(crate) fn add_words(&mut self, words: &[u64]) {
         self.words.clear();
         self.words.extend_from_slice(words);
+        self.names.clear();
         self.is_packed = true;
     }
 
@@ -77,6 +108,7 @@ impl PackedState {
         std::mem::swap(self.unpacked.get_mut(), state);
         self.is_unpacked.set(true);
         self.is_packed = false;
+        self.names.clear();
     }
 }
 
@@ -91,12 +123,14 @@ impl Clone for PackedState {
     fn clone_from(&mut self, source: &Self) {
         if source.is_packed {
             self.set_words(&source.words);
+            self.names.extend_from_slice(&source.names);
         } else {
             self.unpacked
                 .get_mut()
                 .clone_from(&source.unpacked.borrow());
             self.is_unpacked.set(true);
             self.is_packed = false;
+            self.names.clear();
         }
     }
 }

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use raddle_explore::{Batch, Changed, Choice, Place, Successors, Unseen};
 use raddle_machine::Symmetry;
-use raddle_machine::native::{Stop, code_of, thread_word};
+use raddle_machine::native::{Layout, Stop, code_of, thread_word};
 
+use crate::disciplines::{Disciplines, Made};
 use crate::frame::{NativeAccess, NativeFrame, Pick};
-use crate::guarded::Guarded;
+use crate::objects::{self, Objects, Walk, Walked};
 use crate::{Code, Entry, NativeStatus, StepFunction, referred};
 
 /// More states than this are not added at once: somebody looks at limits now and then.
@@ -20,19 +21,30 @@ pub(crate) struct Native {
     /// The blocks that were executed in steps that began at each stop.
     pub(crate) seen: Box<[u64]>,
     pub(crate) threads: Box<[Thread]>,
-    /// The bits of the parts of all threads.
-    pub(crate) all_threads: Changed,
     /// Whether some step has made a plain access that writes.
     writes_plainly: bool,
     /// By the number of a stop, where that is, if threads can move there.
     places: Box<[Option<Place>]>,
     /// Whether there are locks.
     has_locks: bool,
+    /// The heap, if there is one.
+    pub(crate) heap: Option<Box<NativeHeap>>,
+}
+
+/// What is needed for programs with a heap.
+#[derive(Clone, Debug)]
+pub(crate) struct NativeHeap {
+    /// Those of the state from which steps are made.
+    pub(crate) objects: Objects,
+    pub(crate) walk: Walk,
+    /// The ends of the parts of a state after a step.
+    ends: Vec<u32>,
 }
 
 /// What is known of a thread.
 #[derive(Clone, Debug)]
 pub(crate) struct Thread {
+    position: usize,
     /// The first byte of its area.
     area: usize,
     /// Where the number of its stop is.
@@ -55,6 +67,7 @@ impl Native {
             let area = layout.area(thread);
             let is_spawned = thread >= layout.run_threads();
             Thread {
+                position: thread,
                 is_spawned,
                 area: area as usize,
                 word: (area / 8) as usize,
@@ -76,13 +89,18 @@ impl Native {
             }
         };
         let threads: Box<[Thread]> = (0..layout.most_threads()).map(thread).collect();
-        let bits = threads.iter().map(|thread| thread.bit);
         Self {
             seen: vec![0; code.entries.len()].into(),
-            all_threads: bits.fold(Changed::NONE, Changed::with),
             threads,
             writes_plainly: false,
             has_locks,
+            heap: layout.heap.map(|_| {
+                Box::new(NativeHeap {
+                    objects: Objects::new(),
+                    walk: Walk::new(layout),
+                    ends: Vec::new(),
+                })
+            }),
             places: code.layout.stops.iter().map(place_of).collect(),
             code,
         }
@@ -97,15 +115,23 @@ impl Native {
         batch: &mut Batch,
         unseen: Unseen<'_>,
         mut symmetry: Option<&mut Symmetry>,
-        guarded: Option<&Guarded>,
+        disciplines: Option<&Disciplines>,
     ) -> Option<Successors> {
         let code = &*self.code;
         if !code.layout.fits(batch.begun()) {
             return None;
         }
-        let size = batch.begun().len();
-        batch.set_ends(code.layout.ends(size));
-        let threads = code.layout.threads(size);
+        match &mut self.heap {
+            None => batch.set_ends(code.layout.ends(batch.begun())),
+            // What the representative is depends on the objects.
+            Some(_) if symmetry.is_some() => return None,
+            Some(heap) => {
+                if !heap.objects.find(&code.layout, batch.begun(), &[]) {
+                    return None;
+                }
+            }
+        }
+        let threads = code.layout.threads(batch.begun());
         let places = &self.places;
         // A thread that has ended holds no lock if there are none.
         let may_end = !self.has_locks;
@@ -141,18 +167,28 @@ impl Native {
             }
             let mut choice = Some(Choice::FIRST);
             while let Some(taken) = choice {
-                let words = batch.open();
-                let status = thread.execute(code, function, taken, words);
+                let words = match self.heap {
+                    None => batch.open(),
+                    Some(_) => batch.open_with_room(function.room as usize),
+                };
+                let objects = self.heap.as_mut().map(|heap| &mut heap.objects);
+                let status = thread.execute(code, function, taken, words, objects);
                 if let Some(variables) = variables
                     && !(thread.accesses().iter())
                         .all(|access| variables.contains(access.variable()))
                 {
                     return None;
                 }
-                if let Some(guarded) = guarded {
-                    let (before, accesses) = (batch.begun(), thread.accesses());
-                    let blocked = status != NativeStatus::Moved;
-                    if !guarded.allows_all(before, position, accesses, blocked) {
+                if let Some(disciplines) = disciplines {
+                    let made = Made {
+                        layout: &code.layout,
+                        before: batch.begun(),
+                        objects: self.heap.as_ref().map(|heap| &heap.objects),
+                        thread: position,
+                        accesses: thread.accesses(),
+                        blocked: status != NativeStatus::Moved,
+                    };
+                    if status == NativeStatus::GaveUp || !disciplines.allow(&made) {
                         return None;
                     }
                 }
@@ -160,17 +196,27 @@ impl Native {
                     NativeStatus::Moved => {
                         if thread.frame.blocks & !self.seen[stop] != 0
                             || !may_be_unseen_at(thread.stop(batch.opened()))
-                            || !referred::keeps_all_threads(&code.layout, batch.opened())
                         {
                             return None;
                         }
+                        match &mut self.heap {
+                            None => {
+                                if !referred::keeps_all_threads(&code.layout, batch.opened()) {
+                                    return None;
+                                }
+                                let exchanged = (symmetry.as_mut())
+                                    .is_some_and(|symmetry| symmetry.represent(batch.opened()));
+                                batch.keep(match exchanged {
+                                    false => thread.changed(&code.layout, threads),
+                                    true => Changed::ALL,
+                                });
+                            }
+                            Some(heap) => {
+                                let changed = thread.changed(&code.layout, threads);
+                                heap.keep(&code.layout, disciplines, batch, changed)?;
+                            }
+                        }
                         steps.moved += 1;
-                        let exchanged = (symmetry.as_mut())
-                            .is_some_and(|symmetry| symmetry.represent(batch.opened()));
-                        batch.keep(match exchanged {
-                            false => thread.changed(self.all_threads),
-                            true => Changed::ALL,
-                        });
                         if function.writes_plainly && !self.writes_plainly {
                             let mut accesses = thread.accesses().iter();
                             self.writes_plainly = accesses.any(|access| access.writes_plainly());
@@ -191,6 +237,46 @@ impl Native {
         }
         steps.writes_plainly = self.writes_plainly;
         (steps.moved > 0).then_some(steps)
+    }
+}
+
+impl NativeHeap {
+    /// Adds the state after a step to a batch, with canonical names. Nothing if a thread disappears from it.
+    #[inline]
+    fn keep(
+        &mut self,
+        layout: &Layout,
+        disciplines: Option<&Disciplines>,
+        batch: &mut Batch,
+        changed: Changed,
+    ) -> Option<()> {
+        let mut count = self.objects.words();
+        let words = batch.opened_words(count);
+        let marked = match disciplines {
+            Some(disciplines) if disciplines.are_on_heap => {
+                self.objects.note_escapes(&self.walk, words)
+            }
+            _ => 0,
+        };
+        let walked = self.walk.canonicalise(layout, words);
+        match walked {
+            Walked::Canonical => {}
+            Walked::Renamed(words) => count = words,
+            Walked::Unknown => return None,
+        }
+        let words = &words[..count];
+        if !referred::keeps_all_threads(layout, words) {
+            return None;
+        }
+        self.ends.clear();
+        self.ends.extend_from_slice(layout.ends(words));
+        objects::add_ends(layout, words, &mut self.ends);
+        let changed = match walked != Walked::Canonical || self.objects.are_more() {
+            true => Changed::ALL,
+            false => changed.with_bits(marked),
+        };
+        batch.keep_words(count, &self.ends, changed);
+        Some(())
     }
 }
 
@@ -217,19 +303,23 @@ impl Thread {
         function: StepFunction,
         choice: Choice,
         words: &mut [u64],
+        objects: Option<&mut Objects>,
     ) -> NativeStatus {
         let frame = &mut *self.frame;
         let layout = &code.layout;
+        if let Some(objects) = objects {
+            objects.begin(self.position, words.len());
+            frame.objects = objects;
+        }
         if let Some(spawned) = &layout.spawned {
-            frame.spawned = ((words.len() - layout.size) / spawned.words) as u64;
+            frame.spawned = layout.spawned_threads(words) as u64;
             if self.is_spawned {
                 let Some(kind) = function.kind else {
                     return NativeStatus::GaveUp;
                 };
                 frame.constants = layout.thread_constants[kind as usize].as_ptr();
-                let position = layout.run_threads() + (self.area / 8 - layout.size) / spawned.words;
                 let tid = spawned.tid;
-                frame.tid = tid.map_or(0, |tid| layout.word_in_area(words, position, tid));
+                frame.tid = tid.map_or(0, |tid| layout.word_in_area(words, self.position, tid));
             }
         }
         frame.count = 0;
@@ -239,13 +329,15 @@ impl Thread {
         code.step(function, words, self.area, frame)
     }
 
-    /// The parts that its last step has changed. All threads together have those parts.
+    /// The parts that its last step has changed, in a state of so many threads.
     #[inline]
-    pub(crate) fn changed(&self, all_threads: Changed) -> Changed {
-        let written = Changed::NONE.with_bits(self.frame.changed);
+    pub(crate) fn changed(&self, layout: &Layout, threads: usize) -> Changed {
+        let written = self.bit.with_bits(self.frame.changed);
         match self.frame.wakes {
-            0 => self.bit.with(written),
-            _ => all_threads.with(written),
+            0 => written,
+            _ => (0..threads).fold(written, |changed, thread| {
+                changed.with_bits(layout.bits(thread))
+            }),
         }
     }
 

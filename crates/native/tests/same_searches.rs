@@ -152,6 +152,15 @@ fn on_programs_that_call() {
 }
 
 #[test]
+fn on_programs_with_objects() {
+    let profiles = ["objects", "heap"].map(|name| by_name(name).expect("a profile"));
+    compare_campaign(&Campaign {
+        profiles: profiles.to_vec(),
+        ..Campaign::as_asked(10, 40)
+    });
+}
+
+#[test]
 fn on_programs_with_interchangeable_threads() {
     let profiles = ["twins", "locked-twins"].map(|name| by_name(name).expect("a profile"));
     compare_campaign(&Campaign {

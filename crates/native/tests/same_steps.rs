@@ -33,6 +33,9 @@ struct Compared {
     interpreted: u64,
     /// States all of whose steps were made at once.
     at_once: u64,
+    /// Steps of programs whose disciplines are enforced, and those of them that were interpreted.
+    disciplined: u64,
+    disciplined_interpreted: u64,
 }
 
 /// Compares both machines on the states of a program, as many as there may be.
@@ -44,13 +47,10 @@ fn compare(name: &str, program: &Arc<Program>, compared: &mut Compared) {
 fn compare_some(name: &str, program: &Arc<Program>, most: usize, compared: &mut Compared) {
     let machine = Machine::new(Arc::clone(program), Granularity::Access);
     if machine.enforces_disciplines() {
-        compare_machines(
-            name,
-            program,
-            machine.clone(),
-            most,
-            &mut Compared::default(),
-        );
+        let mut disciplined = Compared::default();
+        compare_machines(name, program, machine.clone(), most, &mut disciplined);
+        compared.disciplined += disciplined.tried;
+        compared.disciplined_interpreted += disciplined.interpreted;
     }
     compare_machines(
         name,
@@ -87,6 +87,16 @@ fn compare_machines(
         // As a search sees it.
         interpreter.decode(packed.words(), &mut state);
         native.decode(packed.words(), &mut native_state);
+        if seen.len() % SOME == 1 && interpreter.program().allocates() {
+            compare_chain(
+                name,
+                &mut interpreter,
+                &state,
+                &mut native,
+                &native_state,
+                CHAIN,
+            );
+        }
         successors.begin_state();
         for thread in 0..interpreter.thread_count(&state) {
             let thread = Position(thread as u32);
@@ -156,6 +166,55 @@ fn compare_machines(
     compared.tried += report.steps;
     compared.interpreted += report.interpreted;
 }
+
+/// Compares steps that follow each other in states which are not made canonical in between: there, objects have the names that their makers gave
+/// them.
+fn compare_chain(
+    name: &str,
+    interpreter: &mut Machine,
+    state: &State,
+    native: &mut NativeMachine,
+    native_state: &PackedState,
+    length: usize,
+) {
+    let (mut expected, mut found) = (Step::default(), Step::default());
+    for thread in 0..interpreter.thread_count(state) {
+        let thread = Position(thread as u32);
+        interpreter.step(state, thread, Choice::FIRST, &mut expected);
+        native.step(native_state, thread, Choice::FIRST, &mut found);
+        assert_eq!(expected.status, found.status, "{name}");
+        assert_eq!(expected.footprint, found.footprint, "{name}");
+        if expected.status != Status::Moved {
+            continue;
+        }
+        compare_knowledge(
+            name,
+            interpreter,
+            &expected.after,
+            native,
+            &found.after,
+            thread,
+            &expected.footprint,
+        );
+        if length > 0 {
+            let (after, native_after) = (&expected.after, &found.after);
+            compare_chain(name, interpreter, after, native, native_after, length - 1);
+        }
+        // Others may have been made and dropped on the way.
+        let (mut canonical, mut native_canonical) = (expected.after.clone(), found.after.clone());
+        interpreter.canonicalise(&mut canonical);
+        native.canonicalise(&mut native_canonical);
+        let (mut packed, mut native_packed) = (Packed::default(), Packed::default());
+        interpreter.encode(&canonical, &mut packed);
+        native.encode(&native_canonical, &mut native_packed);
+        assert_eq!(packed, native_packed, "{name}");
+    }
+}
+
+/// In one of so many states.
+const SOME: usize = 8;
+/// So many steps follow another one.
+const CHAIN: usize = 2;
 
 /// The states after all steps from a state, as they are made one by one.
 #[derive(Default)]
@@ -396,7 +455,7 @@ fn on_chosen_programs() {
     assert_eq!(compared.compiled + 1, CHOSEN.len() as u64);
 }
 
-const CHOSEN: [&str; 15] = [
+const CHOSEN: [&str; 22] = [
     // Threads that are joined in another order than they end in, or never, or whose handles are overwritten or in a global variable.
     "int x; thread g; void w(int k) { x = k; x = x + 1; }
      void main() { thread a = spawn w(1); thread b = spawn w(2); g = spawn w(3); a = b; join(b); x = 5; g = null; x = 6; join(a); }",
@@ -457,6 +516,37 @@ const CHOSEN: [&str; 15] = [
     "int x; int same(int k) { x = k % 3; int r = x; return k + r; }
      void t(int k) { int r = (x + k) * 1000000; r = same(k) + same(r) + r; x = r / 1000000; r = same(1); x = r; }
      run t(1) || t(2);",
+    // Objects that are made, found, freed and forgotten in one step and in several, by several threads.
+    "struct Node { int value; Node* next; mutex guard; }; Node* top; int x;
+     void push(int k) { Node* n = new Node; n->value = k; atomic { n->next = top; top = n; } }
+     void pop() { Node* n; atomic { n = top; if (n != null) { top = n->next; x = n->value; } } free(n); }
+     void both(int k) { push(k); pop(); atomic { Node* a = new Node; Node* b = new Node; a->next = b; b->value = k; x = a->next->value; } }
+     run both(1) || both(2);",
+    // Arrays, references into them, far and near; what is read after it was freed; what is too large.
+    "int* row; int* at; int x;
+     void t(int k) { int* r = new int[k]; at = &r[k - 1]; r[0] = k; row = r; x = *at; int* s = &r[k / 2]; x = s[k / 2]; free(row); x = r[0]; }
+     run t(3) || t(40) || t(300);",
+    "struct Wide { int a[70]; int b; }; Wide* w; int x;
+     void t(int k) { Wide* v = new Wide; v->a[k] = k; v->b = 1; w = v; x = w->a[k]; int* p = &v->a[k]; *p = 1000000; x = *p % 3; *p = 1; }
+     run t(1) || t(69);",
+    // More objects than states of a fixed size have.
+    "struct Node { int value; Node* next; }; Node* top; int x;
+     void t() { for (int i = 0; i < 80; i++) { Node* n = new Node; n->next = top; top = n; } for (int i = 0; i < 70; i++) { top = top->next; } x = 1; }
+     run t();",
+    // All kinds of objects to wait for on the heap, and spawned threads that are referred to from there.
+    "struct Box { mutex m; cond c; rwlock l; semaphore s; chan<int, 2> ch; chan<int> meet; thread t; int x; }; Box* box; Box other; int y;
+     void w(Box* b, int k) { lock(b->m); while (b->x == 0) wait(b->c, b->m); unlock(b->m); read_lock(b->l); y = b->x; unlock(b->l); down(b->s); send(b->ch, k); send(b->meet, k); }
+     void main() { box = new Box; Box* b = box; b->t = spawn w(b, 1); thread u = spawn w(&other, 2); lock(b->m); b->x = 1; notify(b->c); unlock(b->m); up(b->s); up(other.s);
+     lock(other.m); other.x = 2; notify_all(other.c); unlock(other.m); y = recv(b->ch); y = recv(b->meet); y = recv(other.ch); y = recv(other.meet); write_lock(b->l); unlock(b->l); join(b->t); b->t = null; join(u); box = null; }",
+    // Locks of objects that guard their fields, also from threads that were spawned, and objects that nobody else knows yet.
+    "struct Node { mutex guard; int value guarded_by guard; Node* next guarded_by guard; }; Node* top guarded_by m; mutex m; int mine[4] thread_local; int owner; int data; exclusive data when (owner == tid);
+     void push(int k) { Node* n = new Node; n->value = k; lock(m); n->next = top; top = n; unlock(m); lock(n->guard); n->value = n->value + 1; unlock(n->guard); mine[k] = k; mine[k] = mine[k] + 1; }
+     void main() { thread a = spawn push(1); thread b = spawn push(2); mine[0] = 3; data = 1; owner = 5; lock(m); Node* n = top; unlock(m); if (n != null) { lock(n->guard); mine[0] = n->value; unlock(n->guard); } join(a); join(b); mine[0] = top->value; }",
+    // Some of several threads that wait for the same in different functions, woken by those that were spawned and by those that were not.
+    "struct Box { mutex m; cond c; int x; }; Box a; Box* b; int y; mutex m; cond c[2];
+     void w(Box* p, int k) { lock(p->m); if (k == p->x) wait(p->c, p->m); unlock(p->m); lock(m); wait(c[k], m); y = k; notify(c[1 - k]); unlock(m); }
+     void v(int k) { w(&a, k); }
+     void main() { b = new Box; thread t = spawn w(&a, 0); thread u = spawn v(0); thread s = spawn w(b, 0); lock(a.m); notify(a.c); a.x = 1; unlock(a.m); notify_all(b->c); notify(c[0]); lock(b->m); notify(b->c); unlock(b->m); notify_all(c[1]); join(t); }",
     // Recursion.
     "int x; int depth(int k) { if (k == 0) return 0; x = k; return depth(k - 1) + 1; }
      void t() { int r = depth(3); x = r; }
@@ -476,8 +566,30 @@ fn on_programs_that_call() {
         ..Campaign::as_asked(2, 200)
     };
     let compared = compare_campaign(&campaign);
-    // Few are recursive, or spawn or allocate.
+    // Few are recursive.
     assert!(compared.compiled > compared.programs / 2);
+}
+
+/// Programs that declare disciplines of all kinds, and keep to them or not.
+#[test]
+fn on_programs_with_disciplines() {
+    let profiles = ["disciplines", "disciplined-blocks", "taking-over"];
+    let profiles = profiles.map(|name| by_name(name).expect("a profile"));
+    let compared = compare_campaign(&Campaign {
+        profiles: profiles.to_vec(),
+        ..Campaign::as_asked(4, 150)
+    });
+    assert!(compared.disciplined_interpreted < compared.disciplined / 2);
+}
+
+/// Programs with objects in which there is everything, and arrays that are allocated.
+#[test]
+fn on_programs_with_objects() {
+    let profiles = ["objects", "heap"].map(|name| by_name(name).expect("a profile"));
+    compare_campaign(&Campaign {
+        profiles: profiles.to_vec(),
+        ..Campaign::as_asked(3, 200)
+    });
 }
 
 fn compare_campaign(campaign: &Campaign) -> Compared {

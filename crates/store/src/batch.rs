@@ -201,6 +201,31 @@ impl Batch {
         open
     }
 
+    /// The same, and room for so many words more behind it, which may be anything.
+    #[inline]
+    pub fn open_with_room(&mut self, room: usize) -> &mut [u64] {
+        let stop = self.taken + self.begun.len();
+        if self.words.len() < stop + room {
+            self.make_room(stop + room);
+        }
+        let open = &mut self.words[self.taken..stop + room];
+        open[..self.begun.len()].copy_from_slice(&self.begun);
+        open
+    }
+
+    /// The first words of what was [opened](Self::open_with_room) last, as they are now.
+    #[inline]
+    pub fn opened_words(&mut self, words: usize) -> &mut [u64] {
+        &mut self.words[self.taken..self.taken + words]
+    }
+
+    /// Adds the first words of what was [opened](Self::open_with_room) last, as they are now: a state with parts of its own.
+    #[inline]
+    pub fn keep_words(&mut self, words: usize, ends: &[u32], changed: Changed) {
+        self.set_ends(ends);
+        self.add(self.taken + words, changed);
+    }
+
     /// What was [opened](Self::open) last, as it is now.
     #[inline]
     pub fn opened(&mut self) -> &mut [u64] {

@@ -36,6 +36,8 @@ impl Generator {
             Pattern::AtomicVariable => self.atomic_variable(context),
             Pattern::New => self.new_object(context),
             Pattern::Allocations => self.allocations(context),
+            Pattern::Objects => self.objects(context),
+            Pattern::Rows => self.rows(context),
             Pattern::HeapRead => vec![
                 assign(name("n"), name("head")),
                 Stmt::If(
@@ -214,6 +216,118 @@ impl Generator {
                 vec![new(), value, new(), publish()]
             }
             _ => vec![Stmt::For("j", 3, vec![new(), publish()])],
+        }
+    }
+
+    /// Objects in which there is everything, and one global variable of their type.
+    fn objects(&mut self, context: Context) -> Block {
+        let of = |field: &'static str| member(name("o"), "->", field);
+        let mut block = match self.random.below(5) {
+            0 => vec![assign(name("o"), Expr::New("Box"))],
+            1 => vec![
+                assign(name("o"), Expr::New("Box")),
+                assign(of("next"), name("top")),
+                assign(name("top"), name("o")),
+            ],
+            2 => vec![assign(name("o"), prefix("&", name("whole")))],
+            _ => vec![assign(name("o"), name("top"))],
+        };
+        let value = self.number();
+        let blocks = !context.atomic;
+        let used = match self.random.below(16) {
+            0 => vec![assign(of("data"), self.value(context))],
+            1 => vec![assign(self.register(), of("data"))],
+            2 => vec![assign(of("next"), name("top"))],
+            3 => vec![assign(name("top"), of("next"))],
+            4 => vec![assign(
+                self.register(),
+                call("fetch_add", [of("data"), int(1)]),
+            )],
+            5 => vec![assign(name("b"), call("cas", [of("data"), int(0), value]))],
+            6 if blocks => vec![
+                perform("lock", [of("m")]),
+                assign(of("data"), value),
+                perform("unlock", [of("m")]),
+            ],
+            7 if blocks => vec![
+                perform("lock", [of("rm")]),
+                perform("lock", [of("rm")]),
+                assign(self.register(), of("data")),
+                perform("unlock", [of("rm")]),
+            ],
+            8 if blocks => {
+                let lock = self.random.pick(&["read_lock", "write_lock"]);
+                vec![
+                    perform(lock, [of("l")]),
+                    assign(of("data"), value),
+                    perform("unlock", [of("l")]),
+                ]
+            }
+            9 => vec![assign(name("b"), call("try_send", [of("ch"), value]))],
+            10 if blocks => vec![assign(self.register(), call("recv", [of("ch")]))],
+            11 => vec![perform("up", [of("sem")])],
+            12 if blocks => vec![perform("down", [of("sem")])],
+            13 if blocks => vec![
+                perform("lock", [of("m")]),
+                perform("wait", [of("c"), of("m")]),
+                perform("unlock", [of("m")]),
+            ],
+            14 => vec![perform("notify_all", [of("c")])],
+            _ if blocks => vec![perform("send", [of("meet"), value])],
+            _ => vec![assign(of("flag"), name("b"))],
+        };
+        block.push(match self.random.percent(80) {
+            true => Stmt::If(infix(name("o"), "!=", word("null")), used, vec![]),
+            false => Stmt::Atomic(vec![Stmt::If(
+                infix(name("o"), "!=", word("null")),
+                vec![assign(of("data"), self.number())],
+                vec![],
+            )]),
+        });
+        block
+    }
+
+    /// Arrays of different lengths, references into them, and what is freed.
+    fn rows(&mut self, context: Context) -> Block {
+        let new = self
+            .random
+            .pick(&["int[1]", "int[3]", "int[6]", "int[s + 2]", "int[20]"]);
+        match self.random.below(6) {
+            0 | 1 => {
+                let mut block = vec![assign(name("d"), Expr::New(new))];
+                if self.random.percent(60) {
+                    let position = self.position(context);
+                    block.push(assign(index("d", position), self.number()));
+                }
+                block.push(assign(name("row"), name("d")));
+                block
+            }
+            2 => {
+                let position = self.position(context);
+                let read = vec![assign(self.register(), index("d", position))];
+                vec![
+                    assign(name("d"), name("row")),
+                    Stmt::If(infix(name("d"), "!=", word("null")), read, vec![]),
+                ]
+            }
+            3 => {
+                let element = index("d", int(self.random.below(4) as i64));
+                let move_on = vec![assign(name("d"), prefix("&", element))];
+                vec![
+                    assign(name("d"), name("row")),
+                    Stmt::If(infix(name("d"), "!=", word("null")), move_on, vec![]),
+                    assign(name("row"), name("d")),
+                ]
+            }
+            4 => vec![
+                assign(name("d"), name("row")),
+                assign(name("row"), word("null")),
+                perform("free", [name("d")]),
+            ],
+            _ => vec![
+                assign(name("d"), Expr::New(new)),
+                perform("free", [name("d")]),
+            ],
         }
     }
 }

@@ -93,6 +93,8 @@ pub enum Pattern {
     Allocations,
     Chain,
     LocalArray,
+    Objects,
+    Rows,
 }
 
 /// What random programs are to be like.
@@ -555,6 +557,29 @@ pub const PROFILES: &[Profile] = &[
                 (P::AssertLocal, 1),
             ],
             &[P::Chain, P::Read],
+        )
+    },
+    Profile {
+        long: true,
+        spawning: 30,
+        ..profile(
+            "objects",
+            &[
+                (P::Objects, 10),
+                (P::Rows, 4),
+                (P::New, 2),
+                (P::HeapRead, 2),
+                (P::HeapLocked, 1),
+                (P::Allocations, 1),
+                (P::Free, 1),
+                (P::AtomicBlock, 3),
+                (P::BoundedLoop, 1),
+                (P::Call, 1),
+                (P::SpawnJoin, 1),
+                (P::Write, 1),
+                (P::AssertLocal, 1),
+            ],
+            &[P::Objects, P::Rows],
         )
     },
 ];

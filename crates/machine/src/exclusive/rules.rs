@@ -6,6 +6,7 @@ use raddle_explore::Location;
 use raddle_lang::hir::{self, Discipline, Expr, ExprKind, Place, PlaceBase, Projection, Type};
 
 use super::Part;
+use crate::native::{self, Declared};
 use crate::op::Pc;
 use crate::program::{Layout, Program};
 use crate::state::State;
@@ -139,17 +140,28 @@ impl Rules {
         self.layouts.iter().flatten().any(Option::is_some)
     }
 
-    /// For each global slot, that of the lock that guards it, if one does; nothing if there are rules of other kinds.
-    pub(crate) fn guarding_locks(&self) -> Option<Vec<Option<u32>>> {
-        let of_slot = |rule: &Option<Rule>| match rule {
-            None => Some(None),
-            Some(Rule::Lock(slot)) => Some(Some(*slot)),
-            Some(_) => None,
+    /// What is declared for each global slot, and for each slot of the elements of each layout.
+    pub(crate) fn declared(&self) -> Declared {
+        let of = |rules: &Vec<Option<Rule>>| -> Vec<Option<native::Rule>> {
+            let rule = |rule: &Rule| match *rule {
+                Rule::Lock(slot) => native::Rule::Lock(slot),
+                Rule::Sibling(offset) => native::Rule::Sibling(offset),
+                Rule::First { ghost } => native::Rule::First { ghost },
+                Rule::When(_) => native::Rule::When,
+            };
+            rules.iter().map(|of| of.as_ref().map(rule)).collect()
         };
-        let globals = self.globals.iter().map(of_slot);
-        globals
-            .collect::<Option<_>>()
-            .filter(|_| !self.are_on_heap())
+        let decides = |slot: usize| {
+            let location = Location(slot as u64);
+            let mut predicates = self.predicates.iter();
+            predicates.any(|predicate| predicate.reads(location))
+        };
+        Declared {
+            globals: of(&self.globals),
+            layouts: self.layouts.iter().map(of).collect(),
+            decides: (0..self.globals.len() + self.ghosts).map(decides).collect(),
+            anything_decides: self.predicates.iter().any(|predicate| predicate.anything),
+        }
     }
 
     /// Whether there are no rules.

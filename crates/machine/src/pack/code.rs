@@ -46,6 +46,8 @@ const ONE: Codes = Codes {
     end: 0xFF,
     offsets: 1,
 };
+/// In one byte, references to heap objects have this code or a larger one.
+pub(super) const FIRST_NARROW_OBJECT: u64 = ONE.objects;
 /// Codes of one byte below this are the integer itself.
 const ONE_INTEGERS: u64 = 0xA0;
 
@@ -57,6 +59,9 @@ const TWO: Codes = Codes {
     end: 0xFFFF,
     offsets: 16,
 };
+
+/// How many offsets into each object have a code in two bytes.
+pub(crate) const OFFSETS: u64 = TWO.offsets;
 
 /// The ranges of codes of a width: where integers begin (the code of zero) and end, how many negative integers come right before the globals,
 /// and where globals, threads and objects begin.

@@ -1,5 +1,5 @@
-//! States of a fixed size: those of programs whose threads do not call functions recursively, and which have
-//! no heap, while every value has a code. That is, nearly all states of most programs. (Where threads are spawned, the size is fixed for each number of threads.)
+//! States of a fixed size: those of programs whose threads do not call functions recursively, while every value has a code.
+//! That is, nearly all states of most programs. (Where threads are spawned or objects allocated, the size is fixed for each number of threads and each sequence of objects.)
 //!
 //! Every field has its place, which is computed once; there are no gaps between the fields of different threads, and the
 //! parts of a state are its words (or a few of them, if there are many). A thread has an *area* that is large enough for all
@@ -9,24 +9,26 @@
 //! A stop tells the [spot](super::spots) of the thread, so how many frames there are, and which words they have. As in the general form, a word of a frame is part of the state if it is below the
 //! height of the frame: at its instruction for the innermost one, during its call for the others.
 //!
-//! Threads that were [spawned](Spawned) have areas of one size, behind everything else, in the order of their positions.
+//! Threads that were [spawned](Spawned) have areas of one size, behind everything else, in the order of their positions. The [objects](super::objects) of the heap are behind those. Where there are both, the first byte
+//! says how many threads were spawned.
 //!
 //! A state that does not fit is written in the [general form](super), behind the word [`GENERAL`].
 //!
 //! # Why no two states have the same words
 //!
 //! The word [`GENERAL`] comes first in no state of the fixed form: it would be the escape in all fields of its first word, and there is
-//! one, but no field has the escape. So the first word tells the form, and the number of words how many threads there are. Of the general form, the [module](super) says why.
+//! one, but no field has the escape. So the first word tells the form, and the number of words how many threads there are. Where there is a heap, the first byte tells that, and each object how many words it has. Of the general form, the [module](super) says why.
 //! In the fixed form, the place of every field is known, once the numbers of the stops are, whose places are always
 //! known; and a code stands for one word. What has no field is the same at that stop: constants, and where calls return to. Of a thread that has failed there are no frames, so
 //! its stop is its instruction, whatever it was called by: two states that are the same have the same words.
 
 use raddle_explore::{Changed, Packed, Parts};
-use raddle_lang::hir::Type;
 
 use super::code::{self, Width};
 use super::frames::{Field, Frame, Knowledge, WORD, frames_of};
 use super::layout::Packing;
+use super::objects;
+use super::places::{Area, Words, place_slots};
 use super::spots::Spots;
 use super::stops::{Stop, Stops};
 use crate::native;
@@ -40,27 +42,13 @@ pub(crate) const GENERAL: u64 = u64::MAX;
 /// The parts of a state are as small as possible, but no more than that.
 const MOST_PARTS: usize = 60;
 
-/// The same, but for those of threads that are spawned.
+/// The same, but for those of threads that are spawned and of objects.
 const MOST_PARTS_BEFORE_SPAWNED: usize = 30;
 
 /// Programs with more reader-writer locks than this have no states of a fixed size, if they take read locks.
 const MOST_READ_LOCKS: usize = 8;
 /// A thread that holds a lock for reading more often than this does not fit.
 pub(crate) const MOST_HOLDS: usize = 3;
-
-/// The bytes of a thread.
-#[derive(Clone, Copy, Debug)]
-struct Area {
-    start: u32,
-    bytes: u32,
-}
-
-impl Area {
-    fn words(self) -> std::ops::Range<usize> {
-        let end = self.start + self.bytes;
-        (self.start / WORD) as usize..end.div_ceil(WORD) as usize
-    }
-}
 
 /// Threads that are spawned: each has an area of these words, which are one part. What is behind how often it holds locks is there for all threads of the program.
 #[derive(Clone, Debug)]
@@ -96,6 +84,7 @@ pub(crate) struct Fixed {
     /// Those of the threads of `run`.
     areas: Vec<Area>,
     spawned: Option<Spawned>,
+    heap: bool,
     /// The number of a stop.
     stop: Field,
     /// The global slot of each lock that is taken for reading, in order, and how often the thread holds it so.
@@ -112,47 +101,11 @@ pub(crate) struct Fixed {
     unpacked: usize,
 }
 
-/// How many bytes of each word are taken.
-#[derive(Default)]
-struct Words(Vec<u32>);
-
-impl Words {
-    /// Room for a few bytes in one word, from a word on.
-    fn place(&mut self, from: usize, bytes: u32) -> u32 {
-        let fits = |used: &u32| used + bytes <= WORD;
-        let found = self.0[from..].iter().position(fits);
-        let word = found.map_or(self.0.len(), |found| from + found);
-        if word == self.0.len() {
-            self.0.push(0);
-        }
-        self.place_in(word, bytes)
-    }
-
-    fn place_in(&mut self, word: usize, bytes: u32) -> u32 {
-        let byte = word as u32 * WORD + self.0[word];
-        self.0[word] += bytes;
-        byte
-    }
-
-    /// Room for an area.
-    fn place_area(&mut self, bytes: u32) -> Area {
-        if bytes <= WORD {
-            let start = self.place(0, bytes);
-            return Area { start, bytes };
-        }
-        let start = self.0.len() as u32 * WORD;
-        let last = bytes.div_ceil(WORD) - 1;
-        self.0.resize(self.0.len() + last as usize, WORD);
-        self.0.push(bytes - last * WORD);
-        Area { start, bytes }
-    }
-}
-
 impl Fixed {
     /// Nothing for a program whose states have no fixed size.
     pub(super) fn new(program: &Program, packing: &Packing) -> Option<Self> {
         let features = &program.features;
-        if features.heap || program.hir.starts.is_empty() {
+        if program.layouts.len() > objects::MOST_LAYOUTS || program.hir.starts.is_empty() {
             return None;
         }
         let locks: &[u32] = match features.read_locks {
@@ -195,14 +148,18 @@ impl Fixed {
         };
         let run = program.hir.starts.len();
         let mut words = Words::default();
+        if features.heap && features.spawn {
+            let counts_spawned = words.place(0, 1);
+            debug_assert_eq!(counts_spawned, 0, "it comes first");
+        }
         let areas: Vec<Area> = (0..run)
             .map(|kind| words.place_area(bytes_of_kind(kind)))
             .collect();
         let slots = place_slots(program, packing, &areas, &mut words);
-        let size = words.0.len();
-        let most_parts = match spawned {
-            Some(_) => MOST_PARTS_BEFORE_SPAWNED,
-            None => MOST_PARTS,
+        let size = words.len();
+        let most_parts = match features.spawn || features.heap {
+            true => MOST_PARTS_BEFORE_SPAWNED,
+            false => MOST_PARTS,
         };
         let words_per_part = size.div_ceil(most_parts);
         let mut ends: Vec<u32> = (1..=size.div_ceil(words_per_part))
@@ -240,6 +197,7 @@ impl Fixed {
             slots,
             areas,
             spawned,
+            heap: features.heap,
             stop,
             holds,
             spots,
@@ -350,12 +308,25 @@ impl Fixed {
                 .map(|(slot, field)| (*slot, field.for_native_code()))
                 .collect(),
             stops: self.stops.for_native_code(&self.spots),
+            heap: self.heap.then(|| native::Heap {
+                most_areas: MOST_PARTS - self.own_parts,
+            }),
         }
     }
 
-    /// How many threads were spawned that are in a state of so many words.
+    /// Whether a state in these words has the fixed form.
     #[inline]
-    fn spawned_in(&self, words: usize) -> Option<usize> {
+    pub(crate) fn has_form(&self, words: &[u64]) -> bool {
+        words[0] != GENERAL && (self.heap || self.spawned_in(words).is_some())
+    }
+
+    /// How many threads were spawned that are in a state of these words.
+    #[inline]
+    fn spawned_in(&self, words: &[u64]) -> Option<usize> {
+        if self.heap {
+            return Some(self.spawned.as_ref().map_or(0, |_| words[0] as u8 as usize));
+        }
+        let words = words.len();
         if words == self.size {
             return Some(0);
         }
@@ -363,6 +334,12 @@ impl Fixed {
         let more = words.checked_sub(self.size)?;
         let count = more / spawned.words;
         (more % spawned.words == 0 && count <= spawned.most).then_some(count)
+    }
+
+    /// The words before those of the objects.
+    fn words_before_heap(&self, spawned: usize) -> usize {
+        let of_one = self.spawned.as_ref().map_or(0, |spawned| spawned.words);
+        self.size + spawned * of_one
     }
 
     /// The area of the thread at a position.
@@ -380,35 +357,80 @@ impl Fixed {
         }
     }
 
-    /// The parts of a state in these words, if it is one of that size.
-    #[inline]
-    pub(crate) fn parts<'w>(&'w self, words: &'w [u64]) -> Option<Parts<'w>> {
-        let spawned = self.spawned_in(words.len())?;
+    /// Tells the parts of a state in these words, which has the fixed form.
+    pub(super) fn find_parts(&self, words: &[u64], packed: &mut Packed) {
+        let spawned = self.spawned_in(words).unwrap_or(0);
         let ends = &self.ends[..self.own_parts + spawned];
-        (words[0] != GENERAL).then_some(Parts { words, ends })
+        if !self.heap {
+            packed.copy_from(Parts { words, ends });
+            return;
+        }
+        packed.clear();
+        let mut rest = words;
+        let mut pass = |count: usize| {
+            let (part, behind) = rest.split_at(count);
+            rest = behind;
+            packed.extend(part);
+            packed.end_part();
+            rest.first().copied()
+        };
+        let mut word = 0;
+        let mut next = None;
+        for end in ends {
+            next = pass((*end - word) as usize);
+            word = *end;
+        }
+        while let Some(first) = next {
+            next = pass(objects::words_at(first));
+        }
     }
 
     /// Writes a state. Says whether it could: otherwise the words are in disorder.
     pub(super) fn encode(&self, program: &Program, state: &State, packed: &mut Packed) -> bool {
         packed.clear();
         let spawned = state.threads.len() - self.areas.len();
-        let most = self.spawned.as_ref().map_or(0, |spawned| spawned.most);
-        if spawned > most {
+        let most = match (self.heap, &self.spawned) {
+            (true, _) => MOST_PARTS - self.own_parts,
+            (false, spawned) => spawned.as_ref().map_or(0, |spawned| spawned.most),
+        };
+        if spawned + state.objects.len() > most {
             return false;
         }
         let mut word = 0;
-        for end in &self.ends[..self.own_parts + spawned] {
-            for _ in word..*end {
+        let mut add = |count: u32| {
+            for _ in 0..count {
                 packed.push(0);
             }
             packed.end_part();
+        };
+        for end in &self.ends[..self.own_parts + spawned] {
+            add(*end - word);
             word = *end;
+        }
+        for object in &state.objects {
+            if object.length as usize > objects::MOST_SLOTS {
+                return false;
+            }
+            add(objects::words_of(object.length as usize) as u32);
         }
         let words = packed.words_mut();
         let mut slots = 0..self.slots.len();
         let mut threads = 0..state.threads.len();
-        slots.all(|slot| self.write_slot(state, slot, words))
-            && threads.all(|thread| self.write_thread(program, state, thread, words))
+        let fits = slots.all(|slot| self.write_slot(state, slot, words))
+            && threads.all(|thread| self.write_thread(program, state, thread, words));
+        if !self.heap || !fits {
+            return fits;
+        }
+        if self.spawned.is_some() {
+            words[0] |= spawned as u64;
+        }
+        let mut rest = &mut words[word as usize..];
+        state.objects.iter().all(|object| {
+            let words = std::mem::take(&mut rest);
+            let (area, behind) = words.split_at_mut(objects::words_of(object.length as usize));
+            rest = behind;
+            objects::write(state, object, area)
+        })
     }
 
     /// Writes parts into their places; `packed` is a state of the fixed size. Says whether it could: otherwise the words are in
@@ -442,7 +464,7 @@ impl Fixed {
         let field = self.slots[slot];
         let code = code::code(state.words[slot], field.width);
         field.put(0, words, code);
-        code != field.width.escape()
+        fits(code, field.width)
     }
 
     #[inline]
@@ -488,7 +510,7 @@ impl Fixed {
             && frame.fields.iter().all(|(register, field)| {
                 let code = code::code(registers[*register as usize], field.width);
                 field.put(start, words, code);
-                code != field.width.escape()
+                fits(code, field.width)
             })
     }
 
@@ -544,7 +566,7 @@ impl Fixed {
     /// Restores a state of the fixed size from its words.
     pub(super) fn read(&self, program: &Program, words: &[u64], state: &mut State) {
         state.objects.clear();
-        let spawned = self.spawned_in(words.len()).unwrap_or(0);
+        let spawned = self.spawned_in(words).unwrap_or(0);
         let room = self.room();
         state.threads.clone_from(&self.threads);
         state.threads.extend((0..spawned).map(|number| Block {
@@ -595,6 +617,12 @@ impl Fixed {
             }
             block.length = length as u32;
         }
+        let mut rest = &words[self.words_before_heap(spawned)..];
+        while let Some(first) = rest.first() {
+            let (area, behind) = rest.split_at(objects::words_at(*first));
+            objects::read(area, state);
+            rest = behind;
+        }
     }
 }
 
@@ -620,51 +648,16 @@ impl Spawned {
     }
 }
 
+/// Whether a code may be in a field: references to objects are in wide ones only, where they can be found.
+#[inline]
+fn fits(code: u64, width: Width) -> bool {
+    code < match width {
+        Width::One => code::FIRST_NARROW_OBJECT,
+        Width::Two => width.escape(),
+    }
+}
+
 /// How many words a thread has in an unpacked state, at most.
 fn room(spots: &Spots, locks: usize) -> u32 {
     (header::LENGTH + MOST_HOLDS * locks + spots.registers()) as u32
-}
-
-/// Places for all global slots. What belongs to a thread (one element of an array that has as many as there are threads) goes
-/// beside it, if there is room: it changes together with it.
-fn place_slots(
-    program: &Program,
-    packing: &Packing,
-    areas: &[Area],
-    words: &mut Words,
-) -> Vec<Field> {
-    let mut fields: Vec<Option<Field>> = vec![None; packing.slots.len()];
-    for global in &program.hir.globals {
-        let Type::Array(element, length) = &global.ty else {
-            continue;
-        };
-        let slots = program.hir.slots(element) as usize;
-        if *length as usize != areas.len() || slots == 0 {
-            continue;
-        }
-        for (thread, area) in areas.iter().enumerate() {
-            let first = global.slot as usize + thread * slots;
-            let widths = &packing.slots[first..first + slots];
-            let bytes: u32 = widths.iter().map(|width| *width as u32).sum();
-            let word = area.words().end - 1;
-            if words.0[word] + bytes <= WORD {
-                for (slot, width) in (first..).zip(widths) {
-                    let byte = words.place_in(word, *width as u32);
-                    fields[slot] = Some(Field {
-                        byte,
-                        width: *width,
-                    });
-                }
-            }
-        }
-    }
-    let from = words.0.len();
-    let all = fields.into_iter().zip(&packing.slots);
-    all.map(|(field, width)| {
-        field.unwrap_or_else(|| Field {
-            byte: words.place(from, *width as u32),
-            width: *width,
-        })
-    })
-    .collect()
 }

@@ -36,6 +36,8 @@ mod fields;
 mod fixed;
 mod frames;
 mod layout;
+pub(crate) mod objects;
+mod places;
 mod spots;
 mod stops;
 
@@ -80,7 +82,7 @@ pub(crate) fn encode_changed(
     let fits = match &program.packing.fixed {
         _ if changed.is_all() => false,
         Some(fixed) => {
-            let is_fixed = fixed.parts(packed.words()).is_some();
+            let is_fixed = fixed.has_form(packed.words());
             is_fixed && fixed.write(program, state, changed, packed)
         }
         None => write_changed(program, state, changed, packed),
@@ -110,10 +112,9 @@ fn write_changed(program: &Program, state: &State, changed: Changed, packed: &mu
 
 /// Tells the parts of a state whose words are known.
 pub(crate) fn find_parts(program: &Program, words: &[u64], state: &State, packed: &mut Packed) {
-    let fixed = program.packing.fixed.as_ref();
-    match fixed.and_then(|fixed| fixed.parts(words)) {
-        Some(parts) => packed.copy_from(parts),
-        None => encode(program, state, packed),
+    match &program.packing.fixed {
+        Some(fixed) if fixed.has_form(words) => fixed.find_parts(words, packed),
+        _ => encode(program, state, packed),
     }
 }
 
@@ -282,7 +283,7 @@ pub(crate) fn decode(program: &Program, words: &[u64], state: &mut State) {
     let (packing, features) = (&program.packing, &program.features);
     let mut words = words;
     if let Some(fixed) = &packing.fixed {
-        if fixed.parts(words).is_some() {
+        if fixed.has_form(words) {
             fixed.read(program, words, state);
             return;
         }

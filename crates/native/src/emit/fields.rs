@@ -8,10 +8,12 @@ use std::collections::BTreeSet;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{InstBuilder, Value};
-use raddle_machine::native::{Field, Stop, code_of};
+use raddle_machine::native::{Field, Heap, Stop, code_of};
 
+use super::heap::OFFSET_BITS;
 use super::{Emitter, Exit, trusted};
 use crate::Compiling;
+use crate::objects::MOST_OBJECTS;
 
 impl Emitter<'_> {
     /// The code at a field behind an address.
@@ -58,7 +60,18 @@ impl Emitter<'_> {
         let is_global = self.is_below(code, codes.threads);
         let thread = (self.builder.ins()).iadd_imm_s(code, -codes.threads);
         let thread = self.plus(thread, self.compiling.bytecode.thread_reference);
-        let reference = self.builder.ins().select(is_global, global, thread);
+        let mut reference = self.builder.ins().select(is_global, global, thread);
+        if self.compiling.bytecode.layout.heap.is_some() {
+            let object = (self.builder.ins()).iadd_imm_s(code, -codes.objects);
+            let is_object = self.is_below(object, 1 << 16);
+            let offset = (self.builder.ins()).band_imm_s(object, Heap::OFFSETS as i64 - 1);
+            let bits = i64::from(Heap::OFFSETS.trailing_zeros());
+            let position = self.builder.ins().ushr_imm_s(object, bits);
+            let position = self.builder.ins().ishl_imm_s(position, OFFSET_BITS);
+            let object = self.builder.ins().iadd(position, offset);
+            let object = self.plus(object, self.compiling.bytecode.heap_reference);
+            reference = self.builder.ins().select(is_object, object, reference);
+        }
         self.builder.ins().select(is_integer, integer, reference)
     }
 
@@ -129,9 +142,31 @@ impl Emitter<'_> {
             let of_it = self.builder.ins().iadd_imm_s(number, from);
             code = self.builder.ins().select(is_it, of_it, code);
         }
+        if wide && bytecode.layout.heap.is_some() {
+            let of_it = self.code_of_object(value);
+            let is_it = (self.builder.ins()).icmp(IntCC::NotEqual, of_it, none);
+            code = self.builder.ins().select(is_it, of_it, code);
+        }
         let exists = (self.builder.ins()).icmp(IntCC::NotEqual, code, none);
         self.unless(exists, Exit::GiveUp);
         code
+    }
+
+    /// The code of a reference to an object in two bytes, or -1.
+    fn code_of_object(&mut self, value: Value) -> Value {
+        let first = self.compiling.bytecode.heap_reference;
+        let number = self.plus(value, first.wrapping_neg());
+        let position = self.builder.ins().ushr_imm_s(number, OFFSET_BITS);
+        let offset = (self.builder.ins()).band_imm_s(number, (1 << OFFSET_BITS) - 1);
+        let exists = self.is_below(position, MOST_OBJECTS as i64);
+        let is_near = self.is_below(offset, Heap::OFFSETS as i64);
+        let has_one = self.builder.ins().band(exists, is_near);
+        let bits = i64::from(Heap::OFFSETS.trailing_zeros());
+        let code = self.builder.ins().ishl_imm_s(position, bits);
+        let code = self.builder.ins().iadd(code, offset);
+        let code = (self.builder.ins()).iadd_imm_s(code, self.tables.wide.objects);
+        let none = self.constant(-1);
+        self.builder.ins().select(has_one, code, none)
     }
 
     fn number(&self, stop: Stop) -> Option<u16> {

@@ -165,8 +165,7 @@ impl Emitter<'_> {
                 continue;
             }
             let behind = self.builder.ins().imul_imm_s(count, width as i64);
-            let slot = self.builder.ins().iadd(cell.slot, behind);
-            let message = Cell { known: None, slot };
+            let message = self.behind(cell, behind);
             self.store(message, 1 + index, value);
         }
         let more = self.builder.ins().iadd_imm_s(count, 1);
@@ -306,35 +305,40 @@ impl Emitter<'_> {
             let mine = self.compare(IntCC::Equal, owner, me);
             self.unless(mine, Exit::GiveUp);
         }
-        let threads = self.stops();
-        let mut waits = Vec::new();
-        let mut count = self.constant(0);
-        for stop in &threads {
-            let waiting = self.waits_for(*stop, cell);
-            count = self.builder.ins().iadd(count, waiting);
-            waits.push(waiting);
-        }
+        let object = self.get(object);
+        let [count, left] = [I64; 2].map(|ty| self.builder.declare_var(ty));
         let zero = self.constant(0);
-        let some = self.compare(IntCC::NotEqual, count, zero);
+        self.builder.def_var(count, zero);
+        self.for_each_thread(&mut |emitter, area| {
+            let waiting = emitter.waits_for(area, object);
+            let before = emitter.builder.use_var(count);
+            let more = emitter.builder.ins().iadd(before, waiting);
+            emitter.builder.def_var(count, more);
+        });
+        let waiters = self.builder.use_var(count);
+        let some = self.compare(IntCC::NotEqual, waiters, zero);
         self.synchronise(cell, Writes::If(some), kind::NOTIFY);
         self.when(some, |emitter| {
-            let mut left = match all {
-                true => emitter.constant(0),
-                false => emitter.pick(count),
-            };
+            if !all {
+                let picked = emitter.pick(waiters);
+                emitter.builder.def_var(left, picked);
+            }
             emitter.wakes();
-            for (stop, waiting) in threads.iter().zip(waits) {
+            emitter.for_each_thread(&mut |emitter, area| {
+                let waiting = emitter.waits_for(area, object);
                 let is_next = match all {
                     true => waiting,
                     false => {
-                        let none_left = emitter.is_zero(left);
+                        let before = emitter.builder.use_var(left);
+                        let none_left = emitter.is_zero(before);
                         let is_next = emitter.builder.ins().band(waiting, none_left);
-                        left = emitter.builder.ins().isub(left, waiting);
+                        let after = emitter.builder.ins().isub(before, waiting);
+                        emitter.builder.def_var(left, after);
                         is_next
                     }
                 };
-                emitter.when(is_next, |emitter| emitter.wake(*stop));
-            }
+                emitter.when(is_next, |emitter| emitter.wake(area));
+            });
         });
     }
 
@@ -346,40 +350,72 @@ impl Emitter<'_> {
         self.builder.ins().store(trusted(), one, frame, offset);
     }
 
-    /// The number of the stop of each thread.
-    fn stops(&self) -> Vec<Field> {
+    /// Emits something for the area of each thread.
+    fn for_each_thread(&mut self, emit: &mut dyn FnMut(&mut Self, Value)) {
         let layout = &self.compiling.bytecode.layout;
-        let stops = layout.areas.iter().map(|area| Field {
-            byte: area + layout.stop.byte,
-            wide: layout.stop.wide,
+        for area in &layout.areas {
+            let area = (self.builder.ins()).iadd_imm_s(self.state, i64::from(*area));
+            emit(self, area);
+        }
+        let Some(spawned) = layout.spawned else {
+            return;
+        };
+        let first = 8 * layout.size as i64;
+        let offset = std::mem::offset_of!(NativeFrame, spawned) as i32;
+        let frame = self.frame;
+        let all = self.builder.ins().load(I64, trusted(), frame, offset);
+        self.when(all, |emitter| {
+            emitter.for_each(all, |emitter, number| {
+                let bytes = (emitter.builder.ins()).imul_imm_s(number, 8 * spawned.words as i64);
+                let area = emitter.builder.ins().iadd(emitter.state, bytes);
+                let area = emitter.builder.ins().iadd_imm_s(area, first);
+                emit(emitter, area);
+            });
         });
-        stops.collect()
     }
 
-    /// Whether the thread whose number is there is among the waiters of an object.
-    fn waits_for(&mut self, stop: Field, cell: Cell) -> Value {
-        let number = self.read_code(self.state, stop);
-        let table = self.constant(self.tables.waits.as_ptr() as i64);
-        let bytes = self.builder.ins().ishl_imm_s(number, 3);
-        let entry = self.builder.ins().iadd(table, bytes);
-        let object = self.builder.ins().load(I64, trusted(), entry, 0);
-        // Which object it waits for is to be found in its registers.
+    /// The entry of a table for the stop of the thread with an area.
+    fn entry_for_stop(&mut self, area: Value, table: i64, bits: i64) -> Value {
+        let stop = self.compiling.bytecode.layout.stop;
+        let number = self.read_code(area, stop);
+        let table = self.constant(table);
+        let bytes = self.builder.ins().ishl_imm_s(number, bits);
+        self.builder.ins().iadd(table, bytes)
+    }
+
+    /// Whether the thread with an area is among the waiters of an object. Gives up if that is not to be seen.
+    fn waits_for(&mut self, area: Value, object: Value) -> Value {
+        let entry = self.entry_for_stop(area, self.tables.waits.as_ptr() as i64, 3);
+        let known = self.builder.ins().load(I64, trusted(), entry, 0);
         let unknown = self.constant(crate::tables::UNKNOWN);
-        let is_known = self.compare(IntCC::NotEqual, object, unknown);
-        self.unless(is_known, Exit::GiveUp);
-        self.compare(IntCC::Equal, object, cell.slot)
+        let is_unknown = self.compare(IntCC::Equal, known, unknown);
+        let waits_for = self.either(is_unknown, |emitter, is_unknown| {
+            if !is_unknown {
+                return known;
+            }
+            // It is in one of its registers.
+            let table = emitter.tables.waits_at.as_ptr() as i64;
+            let entry = emitter.entry_for_stop(area, table, 2);
+            let field = emitter.builder.ins().uload32(trusted(), entry, 0);
+            emitter.unless(field, Exit::GiveUp);
+            let is_wide = emitter.builder.ins().band_imm_s(field, 1);
+            let byte = emitter.builder.ins().ushr_imm_s(field, 1);
+            let at = emitter.builder.ins().iadd(area, byte);
+            emitter.either(is_wide, |emitter, wide| {
+                emitter.read(at, Field { byte: 0, wide })
+            })
+        });
+        self.compare(IntCC::Equal, waits_for, object)
     }
 
-    /// Takes the thread out of the waiters.
-    fn wake(&mut self, stop: Field) {
-        let number = self.read_code(self.state, stop);
-        let table = self.constant(self.tables.notified.as_ptr() as i64);
-        let bytes = self.builder.ins().ishl_imm_s(number, 1);
-        let entry = self.builder.ins().iadd(table, bytes);
+    /// Takes the thread with an area out of the waiters.
+    fn wake(&mut self, area: Value) {
+        let entry = self.entry_for_stop(area, self.tables.notified.as_ptr() as i64, 1);
         let notified = (self.builder.ins()).uload16(I64, trusted(), entry, 0);
         let nowhere = self.constant(crate::tables::NOWHERE.into());
         let fits = self.compare(IntCC::NotEqual, notified, nowhere);
         self.unless(fits, Exit::GiveUp);
-        self.write_code(self.state, stop, notified);
+        let stop = self.compiling.bytecode.layout.stop;
+        self.write_code(area, stop, notified);
     }
 }

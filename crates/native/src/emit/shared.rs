@@ -1,4 +1,4 @@
-//! What a step does to shared memory: accesses to globals, and operations on locks and semaphores. Channels, waiting and choices are in
+//! What a step does to shared memory: accesses to globals and objects, and operations on locks and semaphores. Channels, waiting and choices are in
 //! [`messages`](super::messages).
 
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -7,15 +7,19 @@ use cranelift_codegen::ir::{InstBuilder, Value};
 use raddle_machine::native::{Field, Layout, code_of};
 use raddle_machine::op::{LockKind, Op, Reg};
 
+use super::heap::InObject;
 use super::{Emitter, Exit, trusted};
 use crate::frame::{MOST_ACCESSES, NativeAccess, NativeFrame, kind};
 
-/// A global slot that exists.
+/// A global slot that exists, or one of an object.
 #[derive(Clone, Copy)]
 pub(super) struct Cell {
-    /// Its number, if it is known.
+    /// The number of the global slot, if it is known.
     pub(super) known: Option<usize>,
+    /// The number of the global slot; 0 if it is none.
     pub(super) slot: Value,
+    /// Where it is if it is in an object, and that it is.
+    pub(super) object: Option<(InObject, Value)>,
 }
 
 /// What is at an address.
@@ -34,7 +38,7 @@ pub(super) enum Writes {
 }
 
 /// Where a slot is.
-enum Spot {
+pub(super) enum Spot {
     Known(Field),
     /// Behind this address, and whether all slots that it may be are wide.
     Computed(Value, bool),
@@ -43,7 +47,7 @@ enum Spot {
 }
 
 impl Emitter<'_> {
-    fn slots(&self) -> &[Field] {
+    pub(super) fn slots(&self) -> &[Field] {
         &self.compiling.bytecode.layout.slots
     }
 
@@ -51,6 +55,7 @@ impl Emitter<'_> {
         Cell {
             known: Some(slot),
             slot: self.constant(slot as i64),
+            object: None,
         }
     }
 
@@ -62,10 +67,14 @@ impl Emitter<'_> {
             0 => index,
             _ => self.builder.ins().iadd_imm_s(index, first as i64),
         };
-        Cell { known: None, slot }
+        Cell {
+            known: None,
+            slot,
+            object: None,
+        }
     }
 
-    /// What a register refers to, of so many slots. Gives up if that is no global.
+    /// What a register refers to, of so many slots. Gives up if that is neither a global nor an object that is there.
     pub(super) fn cell(&mut self, reference: Reg, slots: usize) -> Cell {
         let first = self.compiling.bytecode.global_reference;
         if let Some(reference) = self.known(reference) {
@@ -77,13 +86,33 @@ impl Emitter<'_> {
         let reference = self.get(reference);
         let first = self.constant(first);
         let index = self.builder.ins().isub(reference, first);
-        self.computed_cell(0, index, slots)
+        if self.compiling.bytecode.layout.heap.is_none() {
+            return self.computed_cell(0, index, slots);
+        }
+        let object = self.in_object(reference);
+        let room = (self.slots().len() + 1).saturating_sub(slots) as i64;
+        let room = self.constant(room);
+        let is_global = self.compare(IntCC::UnsignedLessThan, index, room);
+        let is_there = self.is_there(object, slots);
+        let exists = (self.builder.ins()).select(object.is_it, is_there, is_global);
+        self.unless(exists, Exit::GiveUp);
+        let zero = self.constant(0);
+        let slot = self.builder.ins().select(object.is_it, zero, index);
+        let address = self.address(object);
+        Cell {
+            known: None,
+            slot,
+            object: Some((object, address)),
+        }
     }
 
     /// Where the slot is that is so many behind one.
     fn spot(&mut self, cell: Cell, further: usize) -> Spot {
         if let Some(slot) = cell.known {
             return Spot::Known(self.slots()[slot + further]);
+        }
+        if let Some((object, address)) = cell.object {
+            return self.spot_of_either(object, address, cell.slot, further);
         }
         let slot = match further {
             0 => cell.slot,
@@ -92,7 +121,7 @@ impl Emitter<'_> {
         let entry = self.entry_of(slot);
         let byte = self.builder.ins().ushr_imm_s(entry, 1);
         let address = self.builder.ins().iadd(self.state, byte);
-        let wide = self.slots()[0].wide;
+        let wide = self.slots().first().is_some_and(|field| field.wide);
         match self.slots().iter().all(|field| field.wide == wide) {
             true => Spot::Computed(address, wide),
             false => Spot::Either(address, self.builder.ins().band_imm_s(entry, 1)),
@@ -125,9 +154,16 @@ impl Emitter<'_> {
         }
     }
 
-    /// Writes an access to a global slot down.
+    /// Writes an access to a slot down.
     pub(super) fn access(&mut self, cell: Cell, writes: Writes, kind: Value) {
-        self.write_down(cell.slot, writes, kind);
+        let location = match cell.object {
+            None => cell.slot,
+            Some((object, _)) => {
+                let location = self.location(object);
+                (self.builder.ins()).select(object.is_it, location, cell.slot)
+            }
+        };
+        self.write_down(location, writes, kind);
         match writes {
             Writes::No => {}
             Writes::Yes => self.change(cell, None),
@@ -136,7 +172,7 @@ impl Emitter<'_> {
     }
 
     /// Writes an access to any location down.
-    fn write_down(&mut self, location: Value, writes: Writes, kind: Value) {
+    pub(super) fn write_down(&mut self, location: Value, writes: Writes, kind: Value) {
         let first = std::mem::offset_of!(NativeFrame, accesses) as i64;
         let size = size_of::<NativeAccess>() as i64;
         let at = if self.has_one_access() {
@@ -193,6 +229,13 @@ impl Emitter<'_> {
                 self.builder.ins().load(I64, trusted(), entry, 0)
             }
         };
+        let parts = match cell.object {
+            None => parts,
+            Some((object, _)) => {
+                let part = self.bit_of(object);
+                self.builder.ins().select(object.is_it, part, parts)
+            }
+        };
         let parts = match made {
             None => parts,
             Some(made) => {
@@ -200,6 +243,11 @@ impl Emitter<'_> {
                 self.builder.ins().band(parts, mask)
             }
         };
+        self.change_parts(parts);
+    }
+
+    /// Notes that parts are changed, by their bits.
+    pub(super) fn change_parts(&mut self, parts: Value) {
         let changed = self.builder.use_var(self.changed);
         let changed = match self.constants.get(&changed) {
             Some(0) => parts,
@@ -215,6 +263,20 @@ impl Emitter<'_> {
 
     /// The kind of an access to data.
     fn data_kind(&mut self, cell: Cell, atomic: bool) -> Value {
+        if let Some((object, _)) = cell.object
+            && !atomic
+            && self.node.depth == 0
+        {
+            let global = Cell {
+                object: None,
+                ..cell
+            };
+            let (plain, of_global) = (self.constant(kind::PLAIN), self.data_kind(global, false));
+            return match self.constants.get(&of_global) {
+                Some(&kind::PLAIN) => plain,
+                _ => self.builder.ins().select(object.is_it, plain, of_global),
+            };
+        }
         let slots = &self.tables.atomic_slots;
         let kind = match cell.known {
             _ if atomic || self.node.depth > 0 => Some(kind::ATOMIC),
@@ -253,6 +315,7 @@ impl Emitter<'_> {
     pub(super) fn shared(&mut self, op: Op) {
         match op {
             Op::Join { thread } => self.join(thread),
+            Op::Free { reference } => self.free(reference),
             Op::Load { to, slot } => {
                 let cell = self.known_cell(slot.into());
                 self.touch(cell, Writes::No, false);
@@ -456,7 +519,7 @@ impl Emitter<'_> {
                 let code = self.my_code();
                 self.write_code(self.state, field, code);
             }
-            (None, Some(_)) if narrow => {
+            (None, Some(_)) if narrow && cell.object.is_none() => {
                 let Spot::Computed(address, _) = self.spot(cell, 0) else {
                     unreachable!("all slots are narrow");
                 };
@@ -555,6 +618,10 @@ impl Emitter<'_> {
             }
         };
         self.unless(byte, Exit::GiveUp);
+        if let Some((object, _)) = cell.object {
+            let is_global = self.is_zero(object.is_it);
+            self.unless(is_global, Exit::GiveUp);
+        }
         self.builder.ins().iadd(self.area, byte)
     }
 
