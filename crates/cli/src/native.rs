@@ -45,16 +45,27 @@ mod imp {
         executor.into_interpreter()
     }
 
-    /// What has executed the steps: `native, 12 of 14 places compiled, 31 of 2800 steps interpreted`.
+    /// What has executed the steps: `native, 12 of 14 places compiled, 31 of 2800 steps interpreted (20 by code that was new, 11 that start a thread)`.
     pub(crate) fn describe(executor: &Executor) -> String {
         let Some(report) = executor.report() else {
-            return "interpreter".into();
+            return match executor.why_there_is_none() {
+                Some(why) => format!("interpreter ({why})"),
+                None => "interpreter".into(),
+            };
+        };
+        let reasons = report.interpreted.reasons();
+        let reasons: Vec<String> = reasons
+            .map(|(count, reason)| format!("{count} {reason}"))
+            .collect();
+        let reasons = match reasons.is_empty() {
+            true => String::new(),
+            false => format!(" ({})", reasons.join(", ")),
         };
         format!(
-            "native, {} of {} places compiled, {} of {} steps interpreted",
+            "native, {} of {} places compiled, {} of {} steps interpreted{reasons}",
             report.places - report.not_compiled,
             report.places,
-            report.interpreted,
+            report.interpreted.all(),
             report.steps,
         )
     }

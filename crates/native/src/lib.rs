@@ -44,6 +44,7 @@ mod machine;
 mod objects;
 mod referred;
 mod region;
+mod report;
 mod state;
 mod steps;
 mod tables;
@@ -59,9 +60,10 @@ use raddle_machine::native::{Bytecode, Layout, Stop};
 use raddle_machine::op::Op;
 
 use frame::NativeFrame;
-pub use machine::{NativeMachine, Report};
+pub use machine::NativeMachine;
 use objects::ROOM;
 use region::Region;
+pub use report::{Interpreted, Report, Why};
 pub use state::PackedState;
 use tables::Tables;
 
@@ -125,6 +127,8 @@ pub struct Code {
     _tables: Box<Tables>,
     places: usize,
     not_compiled: usize,
+    /// The instructions that start threads.
+    spawns: Vec<u32>,
 }
 
 // SAFETY: after it was made, only `entries` and numbers are used until it is dropped, by whoever is the last owner. The functions
@@ -163,6 +167,14 @@ enum NativeStatus {
 }
 
 impl Code {
+    /// Why there is no code for the steps that begin at a stop.
+    fn why_not_compiled(&self, stop: usize) -> Why {
+        match self.layout.stops.get(stop) {
+            Some(stop) if self.spawns.contains(&stop.pc()) => Why::Spawn,
+            _ => Why::NotCompiled,
+        }
+    }
+
     /// Executes a step of a thread whose area begins at a byte of these words of a state.
     #[inline]
     fn step(
@@ -282,7 +294,10 @@ impl Code {
             1 << 8
         };
         entries.resize(numbers, Entry::Interpreted);
+        let code = (0..).zip(&bytecode.code);
+        let spawns = code.filter(|(_, op)| matches!(op, Op::Spawn { .. }));
         Some(Self {
+            spawns: spawns.map(|(pc, _)| pc).collect(),
             entries: entries.into(),
             module: Some(module),
             size: bytecode.layout.size(),

@@ -1,20 +1,23 @@
 //! [`NativeMachine`]: a program as a system whose states are packed words.
 
+mod making;
+
 use std::sync::Arc;
 
 use raddle_explore::{
     Access, Batch, Changed, Choice, Fault, Footprint, Guard, Location, Packed, Parts, Place,
-    Position, Renamed, Status, Step, Successors, System, Unseen, Variable,
+    Position, Renamed, Step, Successors, System, Unseen, Variable,
 };
 use raddle_machine::native::{
     Field, Layout, Spawned, Stop, code_of, lock_slots, pseudo_lock, thread_word,
 };
 use raddle_machine::{Machine, State, Symmetry};
 
-use crate::disciplines::{Disciplines, Made};
-use crate::objects::{self, Walk, Walked};
+use crate::disciplines::Disciplines;
+use crate::objects::{self, Walk};
+use crate::report::{Interpreted, Report};
 use crate::steps::Native;
-use crate::{Code, Entry, NativeStatus, PackedState, referred};
+use crate::{Code, PackedState};
 
 /// Runs a program by native code where there is some, and by the interpreter otherwise.
 ///
@@ -56,20 +59,7 @@ pub struct NativeMachine {
     step: Step<State>,
     packed: Packed,
     steps: u64,
-    interpreted: u64,
-}
-
-/// What has executed the steps of a machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Report {
-    /// At how many places steps can begin.
-    pub places: usize,
-    /// How many of them are not compiled.
-    pub not_compiled: usize,
-    /// How many steps were executed.
-    pub steps: u64,
-    /// How many of them the interpreter executed.
-    pub interpreted: u64,
+    interpreted: Interpreted,
 }
 
 impl NativeMachine {
@@ -110,7 +100,7 @@ impl NativeMachine {
             step: Step::default(),
             packed: Packed::default(),
             steps: 0,
-            interpreted: 0,
+            interpreted: Interpreted::default(),
         }
     }
 
@@ -136,6 +126,19 @@ impl NativeMachine {
             steps: self.steps,
             interpreted: self.interpreted,
         })
+    }
+
+    /// Why there can be no native code for this program or these steps, if that is so.
+    #[must_use]
+    pub fn why_there_is_none(&self) -> Option<&'static str> {
+        match &self.layout {
+            None => Some("functions call themselves, or each other in very many ways"),
+            Some(_) if !self.interpreter.makes_plain_steps() => Some("statements are steps"),
+            Some(_) if self.interpreter.enforces_disciplines() && self.disciplines.is_none() => {
+                Some("a discipline is broken from the start")
+            }
+            Some(_) => None,
+        }
     }
 
     /// The layout of a state, if it is packed and has the common size.
@@ -188,200 +191,6 @@ impl NativeMachine {
         let layout = self.layout_of(state).into_iter();
         layout.flat_map(move |layout| layout.read_holds(&state.words, thread.index()))
     }
-
-    /// Executes a step by native code. Says whether it could.
-    #[inline]
-    fn step_natively(
-        &mut self,
-        state: &PackedState,
-        position: usize,
-        choice: Choice,
-        step: &mut Step<PackedState>,
-    ) -> bool {
-        let Some(native) = &mut self.native else {
-            return false;
-        };
-        let layout = &native.code.layout;
-        if !state.is_packed || !layout.fits(&state.words) {
-            return false;
-        }
-        let thread = &mut native.threads[position];
-        let stop = thread.stop(&state.words);
-        let function = match native.code.entries[stop] {
-            Entry::Compiled(function) => function,
-            Entry::Stopped => {
-                step.status = Status::Ended;
-                return true;
-            }
-            Entry::Interpreted => return false,
-        };
-        let objects = match &mut native.heap {
-            None => {
-                step.after.set_words(&state.words);
-                None
-            }
-            Some(heap) => {
-                if !heap.objects.find(layout, &state.words, &state.names) {
-                    return false;
-                }
-                let room = function.room as usize;
-                step.after.set_words_with_room(&state.words, room);
-                Some(&mut heap.objects)
-            }
-        };
-        let words = &mut step.after.words;
-        let status = thread.execute(&native.code, function, choice, words, objects);
-        if status == NativeStatus::GaveUp {
-            return false;
-        }
-        if thread.frame.picked > 0 {
-            match thread.next_choice() {
-                Ok(next) => step.next_choice = next,
-                Err(()) => return false,
-            }
-        }
-        let blocked = status != NativeStatus::Moved;
-        let made = Made {
-            layout,
-            before: &state.words,
-            objects: native.heap.as_ref().map(|heap| &heap.objects),
-            thread: position,
-            accesses: thread.accesses(),
-            blocked,
-        };
-        let disciplines = self.disciplines.as_deref();
-        if !disciplines.is_none_or(|disciplines| disciplines.allow(&made)) {
-            step.next_choice = None;
-            return false;
-        }
-        if blocked {
-            let assumption = status == NativeStatus::Cut;
-            step.status = Status::Blocked { assumption };
-        } else {
-            if thread.frame.blocks & !native.seen[stop] != 0 {
-                native.seen[stop] |= thread.frame.blocks;
-                step.next_choice = None;
-                return false;
-            }
-            if step.status != Status::Moved {
-                step.status = Status::Moved;
-            }
-            step.changed = thread.changed(layout, layout.threads(&state.words));
-            if let Some(heap) = &native.heap {
-                let objects = &heap.objects;
-                if disciplines.is_some_and(|disciplines| disciplines.are_on_heap) {
-                    let words = &mut step.after.words[..objects.words()];
-                    let marked = objects.note_escapes(&heap.walk, words);
-                    step.changed = step.changed.with_bits(marked);
-                }
-                (step.after).end(objects.words(), &state.names, objects.new_names());
-                if objects.are_more() {
-                    step.changed = Changed::ALL;
-                }
-            }
-        }
-        for access in thread.accesses() {
-            step.footprint.push(access.access(blocked));
-        }
-        if let Some(disciplines) = disciplines {
-            let has_ended = !blocked && {
-                let stop = thread.stop(&step.after.words);
-                matches!(native.code.entries[stop], Entry::Stopped)
-            };
-            disciplines.add_looks(&made, has_ended, &mut step.footprint);
-        }
-        true
-    }
-
-    /// Encodes the successor of a state that is not packed, or has not the common size.
-    #[cold]
-    fn encode_unpacked(
-        &self,
-        before: Parts<'_>,
-        changed: Changed,
-        state: &PackedState,
-        packed: &mut Packed,
-    ) -> Changed {
-        let unpacked = state.unpacked(&self.interpreter);
-        packed.copy_from(before);
-        (self.interpreter).encode_changed(changed, &unpacked, packed)
-    }
-
-    /// Gives a packed state canonical names, if no thread disappears from it.
-    #[inline]
-    fn canonicalise_words(&mut self, state: &mut PackedState) -> Option<Renamed> {
-        let layout = self.layout.as_deref()?;
-        if layout.spawned.is_none() && layout.heap.is_none() {
-            return Some(Renamed::Nothing);
-        }
-        if !state.is_packed || !layout.fits(&state.words) {
-            return None;
-        }
-        let mut renamed = Renamed::Nothing;
-        if let Some(walk) = &mut self.walk {
-            match walk.canonicalise(layout, &mut state.words) {
-                Walked::Canonical => {}
-                Walked::Renamed(words) => {
-                    state.rename(words);
-                    renamed = Renamed::Something;
-                }
-                Walked::Unknown => return None,
-            }
-            state.names.clear();
-        }
-        referred::keeps_all_threads(layout, &state.words).then_some(renamed)
-    }
-
-    /// Packs a canonical state, if native code can go on from there.
-    fn pack(&mut self, state: &mut PackedState) {
-        let (Some(layout), Some(_)) = (&self.layout, &self.native) else {
-            return;
-        };
-        let unpacked = state.unpacked(&self.interpreter);
-        self.interpreter.encode(&unpacked, &mut self.packed);
-        drop(unpacked);
-        if layout.fits(self.packed.words()) {
-            state.add_words(self.packed.words());
-        }
-    }
-
-    /// Has the interpreter execute a step.
-    #[cold]
-    fn interpret(
-        &mut self,
-        state: &PackedState,
-        thread: Position,
-        choice: Choice,
-        step: &mut Step<PackedState>,
-    ) {
-        self.interpreted += 1;
-        let before = state.unpacked(&self.interpreter);
-        (self.interpreter).step(&before, thread, choice, &mut self.step);
-        std::mem::swap(&mut step.footprint, &mut self.step.footprint);
-        step.status = std::mem::take(&mut self.step.status);
-        step.next_choice = self.step.next_choice;
-        step.changed = self.step.changed;
-        if !matches!(step.status, Status::Moved | Status::Failed(_)) {
-            return;
-        }
-        step.after.swap_unpacked(&mut self.step.after);
-        // Native code goes on from there, unless threads or objects have new names.
-        let (Some(layout), Some(_)) = (&self.layout, &self.native) else {
-            return;
-        };
-        let keeps_form = layout.spawned.is_none() && layout.heap.is_none();
-        if keeps_form && state.is_packed && layout.fits(&state.words) {
-            let before = Parts {
-                words: &state.words,
-                ends: &layout.ends,
-            };
-            self.packed.copy_from(before);
-            let after = step.after.unpacked(&self.interpreter);
-            (self.interpreter).encode_changed(step.changed, &after, &mut self.packed);
-            drop(after);
-            step.after.add_words(self.packed.words());
-        }
-    }
 }
 
 impl System for NativeMachine {
@@ -415,7 +224,8 @@ impl System for NativeMachine {
         self.steps += 1;
         step.footprint.clear();
         step.next_choice = None;
-        if !self.step_natively(state, thread.index(), choice, step) {
+        if let Err(why) = self.step_natively(state, thread.index(), choice, step) {
+            self.interpreted.count(why);
             self.interpret(state, thread, choice, step);
         }
     }
@@ -727,6 +537,6 @@ impl System for NativeMachine {
     fn absorb(&mut self, copy: &Self) {
         self.interpreter.absorb(&copy.interpreter);
         self.steps += copy.steps;
-        self.interpreted += copy.interpreted;
+        self.interpreted.add(&copy.interpreted);
     }
 }

@@ -164,7 +164,7 @@ fn compare_machines(
     };
     compared.compiled += 1;
     compared.tried += report.steps;
-    compared.interpreted += report.interpreted;
+    compared.interpreted += report.interpreted.all();
 }
 
 /// Compares steps that follow each other in states which are not made canonical in between: there, objects have the names that their makers gave
