@@ -30,7 +30,7 @@ const STRUCTS: [(&str, &str); 4] = [
     ("Pair", "struct Pair { int a; int b; };"),
     (
         "Box",
-        "struct Box { int data; Box* next; mutex m; reentrant mutex rm; rwlock l; cond c; semaphore sem; chan<int, 2> ch; chan<int> meet; int* row; bool flag; };",
+        "struct Box { int data; int kept guarded_by m; Box* next; mutex m; reentrant mutex rm; rwlock l; cond c; semaphore sem; chan<int, 2> ch; chan<int> meet; int* row; bool flag; };",
     ),
     (
         "Node",

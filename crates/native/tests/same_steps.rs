@@ -455,7 +455,7 @@ fn on_chosen_programs() {
     assert_eq!(compared.compiled + 1, CHOSEN.len() as u64);
 }
 
-const CHOSEN: [&str; 22] = [
+const CHOSEN: [&str; 23] = [
     // Threads that are joined in another order than they end in, or never, or whose handles are overwritten or in a global variable.
     "int x; thread g; void w(int k) { x = k; x = x + 1; }
      void main() { thread a = spawn w(1); thread b = spawn w(2); g = spawn w(3); a = b; join(b); x = 5; g = null; x = 6; join(a); }",
@@ -542,6 +542,10 @@ const CHOSEN: [&str; 22] = [
     "struct Node { mutex guard; int value guarded_by guard; Node* next guarded_by guard; }; Node* top guarded_by m; mutex m; int mine[4] thread_local; int owner; int data; exclusive data when (owner == tid);
      void push(int k) { Node* n = new Node; n->value = k; lock(m); n->next = top; top = n; unlock(m); lock(n->guard); n->value = n->value + 1; unlock(n->guard); mine[k] = k; mine[k] = mine[k] + 1; }
      void main() { thread a = spawn push(1); thread b = spawn push(2); mine[0] = 3; data = 1; owner = 5; lock(m); Node* n = top; unlock(m); if (n != null) { lock(n->guard); mine[0] = n->value; unlock(n->guard); } join(a); join(b); mine[0] = top->value; }",
+    // Objects that others know are accessed without their locks, and those that nobody knows yet.
+    "struct Node { mutex guard; int value guarded_by guard; Node* next; }; Node* top; int x;
+     void t(int k) { Node* n = new Node; n->value = k; Node* o = top; if (o != null) { lock(o->guard); o->value = k; unlock(o->guard); if (k == 1) x = o->value; } n->next = o; top = n; if (*) n->value = 2; }
+     run t(0) || t(1) || t(2);",
     // Some of several threads that wait for the same in different functions, woken by those that were spawned and by those that were not.
     "struct Box { mutex m; cond c; int x; }; Box a; Box* b; int y; mutex m; cond c[2];
      void w(Box* p, int k) { lock(p->m); if (k == p->x) wait(p->c, p->m); unlock(p->m); lock(m); wait(c[k], m); y = k; notify(c[1 - k]); unlock(m); }

@@ -234,7 +234,7 @@ impl Generator {
         };
         let value = self.number();
         let blocks = !context.atomic;
-        let used = match self.random.below(16) {
+        let used = match self.random.below(18) {
             0 => vec![assign(of("data"), self.value(context))],
             1 => vec![assign(self.register(), of("data"))],
             2 => vec![assign(of("next"), name("top"))],
@@ -273,6 +273,12 @@ impl Generator {
                 perform("unlock", [of("m")]),
             ],
             14 => vec![perform("notify_all", [of("c")])],
+            15 if blocks => vec![
+                perform("lock", [of("m")]),
+                assign(of("kept"), value),
+                perform("unlock", [of("m")]),
+            ],
+            16 => vec![assign(of("kept"), value)],
             _ if blocks => vec![perform("send", [of("meet"), value])],
             _ => vec![assign(of("flag"), name("b"))],
         };
