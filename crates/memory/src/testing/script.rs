@@ -1,0 +1,234 @@
+//! [`Script`]: programs that are lists of steps, and random ones.
+
+use super::toy::{Body, Halt, Run, Toy};
+use crate::operation::Order;
+
+/// One step. Locations and locks are numbers; a location is one or the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Reads.
+    Read(u32, Order),
+    /// Writes a value.
+    Write(u32, u64, Order),
+    /// Writes what was read last, and one more.
+    Copy(u32, Order),
+    /// Adds.
+    Add(u32, u64, Order),
+    /// Writes the third if it finds the second; the second ordering if it fails.
+    CompareExchange(u32, u64, u64, Order, Order),
+    /// A fence.
+    Fence(Order),
+    /// Any number below this one.
+    Choose(u32),
+    /// Skips this number of steps if what was read last is not 0.
+    SkipUnlessZero(usize),
+    /// Takes a lock.
+    Lock(u32),
+    /// Takes a lock if it is free. If not, skips the steps up to the next unlock, inclusive.
+    TryLock(u32),
+    /// Gives a lock back.
+    Unlock(u32),
+    /// Reads a cell that is not atomic.
+    ReadCell(usize),
+    /// Writes a cell that is not atomic.
+    WriteCell(usize),
+}
+
+/// What random programs are made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Profile {
+    /// Reads, writes, updates, fences and choices.
+    Atomics,
+    /// Locks, nested too, in any order, and a few reads and writes.
+    Locks,
+}
+
+/// A program as lists of steps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Script {
+    /// The steps of each thread.
+    pub threads: Vec<Vec<Step>>,
+}
+
+/// Locks have numbers from here.
+const LOCKS: u32 = 3;
+
+impl Script {
+    /// The program.
+    #[must_use]
+    pub fn toy(&self) -> Toy {
+        let body = |steps: &Vec<Step>| -> Body {
+            let steps = steps.clone();
+            Box::new(move |run| interpret(&steps, run))
+        };
+        Toy::new(self.threads.iter().map(body).collect())
+    }
+
+    /// A random program with two to four threads and at most this many events. (A step is an event, or none.)
+    #[must_use]
+    pub fn random(seed: u64, profile: Profile, events: usize) -> Self {
+        let mut random = Random::new(seed);
+        match profile {
+            Profile::Atomics => atomics(&mut random, events),
+            Profile::Locks => locks(&mut random, events),
+        }
+    }
+}
+
+fn interpret(steps: &[Step], run: &mut Run<'_>) -> Result<(), Halt> {
+    let (mut last, mut at) = (0, 0);
+    while let Some(&step) = steps.get(at) {
+        at += 1;
+        match step {
+            Step::Read(location, order) => last = run.load(location, order)?,
+            Step::Write(location, value, order) => run.store(location, value, order)?,
+            Step::Copy(location, order) => run.store(location, last + 1, order)?,
+            Step::Add(location, value, order) => last = run.add(location, value, order)?,
+            Step::CompareExchange(location, expected, new, order, failure) => {
+                let read = run.compare_exchange(location, expected, new, order, failure)?;
+                last = read.unwrap_or_else(|read| read);
+            }
+            Step::Fence(order) => run.fence(order)?,
+            Step::Choose(alternatives) => last = run.choose(alternatives)?,
+            Step::SkipUnlessZero(count) => at += if last == 0 { 0 } else { count },
+            Step::Lock(lock) => run.lock(lock)?,
+            Step::TryLock(lock) => {
+                if !run.try_lock(lock)? {
+                    let unlock = steps[at..].iter().position(|&s| s == Step::Unlock(lock));
+                    at = unlock.map_or(steps.len(), |unlock| at + unlock + 1);
+                }
+            }
+            Step::Unlock(lock) => run.unlock(lock)?,
+            Step::ReadCell(cell) => run.read_cell(cell),
+            Step::WriteCell(cell) => run.write_cell(cell),
+        }
+        run.see(last);
+    }
+    Ok(())
+}
+
+/// Xorshift.
+struct Random(u64);
+
+impl Random {
+    fn new(seed: u64) -> Self {
+        // Spreads small seeds.
+        let mut random = Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        for _ in 0..4 {
+            random.below(2);
+        }
+        random
+    }
+
+    fn below(&mut self, below: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 20) % below
+    }
+
+    fn of<T: Copy>(&mut self, choices: &[T]) -> T {
+        choices[self.below(choices.len() as u64) as usize]
+    }
+
+    fn read_order(&mut self) -> Order {
+        self.of(&[Order::Relaxed, Order::Acquire, Order::SeqCst])
+    }
+
+    fn write_order(&mut self) -> Order {
+        self.of(&[Order::Relaxed, Order::Release, Order::SeqCst])
+    }
+
+    fn update_order(&mut self) -> Order {
+        self.of(&[
+            Order::Relaxed,
+            Order::Acquire,
+            Order::Release,
+            Order::AcqRel,
+            Order::SeqCst,
+        ])
+    }
+
+    fn fence_order(&mut self) -> Order {
+        self.of(&[Order::Acquire, Order::Release, Order::AcqRel, Order::SeqCst])
+    }
+}
+
+fn atomics(random: &mut Random, events: usize) -> Script {
+    let threads = 2 + random.below(3) as usize;
+    let locations = 1 + random.below(3);
+    let mut script = Script {
+        threads: vec![Vec::new(); threads],
+    };
+    let mut left = events - random.below(3).min(events as u64) as usize;
+    let mut silent = 0;
+    while left > 0 {
+        let steps = &mut script.threads[random.below(threads as u64) as usize];
+        let location = random.below(locations) as u32;
+        left -= 1;
+        steps.push(match random.below(20) {
+            0..=5 => Step::Read(location, random.read_order()),
+            6..=10 => Step::Write(location, 1 + random.below(2), random.write_order()),
+            11 => Step::Copy(location, random.write_order()),
+            12 | 13 => Step::Add(location, 1, random.update_order()),
+            14 | 15 => Step::CompareExchange(
+                location,
+                random.below(2),
+                1 + random.below(2),
+                random.update_order(),
+                random.read_order(),
+            ),
+            16 | 17 => Step::Fence(random.fence_order()),
+            18 => Step::Choose(2),
+            _ if silent < 2 => {
+                silent += 1;
+                left += 1;
+                match random.below(2) {
+                    0 => Step::SkipUnlessZero(1),
+                    _ => Step::WriteCell(0),
+                }
+            }
+            _ => Step::ReadCell(0),
+        });
+    }
+    script
+}
+
+fn locks(random: &mut Random, events: usize) -> Script {
+    let threads = 2 + random.below(2) as usize;
+    let mut script = Script {
+        threads: vec![Vec::new(); threads],
+    };
+    let mut left = events as i64;
+    while left > 0 {
+        let steps = &mut script.threads[random.below(threads as u64) as usize];
+        left -= section(random, steps, 0) as i64;
+    }
+    script
+}
+
+/// A critical section, or an access. How many events it has.
+fn section(random: &mut Random, steps: &mut Vec<Step>, held: u32) -> usize {
+    let lock = random.below(2) as u32;
+    let is_free = held >> lock & 1 == 0;
+    if !is_free || random.below(3) == 0 {
+        let location = random.below(2) as u32;
+        steps.push(match random.below(2) {
+            0 => Step::Read(location, random.read_order()),
+            _ => Step::Write(location, 1 + random.below(2), random.write_order()),
+        });
+        return 1;
+    }
+    // A section that may be skipped has no other section of its lock in it, so that it ends with the next unlock.
+    let tries = random.below(5) == 0;
+    steps.push(match tries {
+        true => Step::TryLock(LOCKS + lock),
+        false => Step::Lock(LOCKS + lock),
+    });
+    let mut events = 2;
+    for _ in 0..random.below(3) {
+        events += section(random, steps, held | 1 << lock);
+    }
+    steps.push(Step::Unlock(LOCKS + lock));
+    events
+}

@@ -1,0 +1,264 @@
+//! How executions end, and who is told.
+
+use std::ops::ControlFlow;
+
+use raddle_outcome::{Ends, Kind as Limit};
+use raddle_schedule::{Omission, ThreadId};
+
+use crate::graph::{Graph, Kind};
+use crate::operation::{Location, Operation, Until};
+use crate::program::Blocked;
+
+/// Why a thread makes no event any more.
+#[derive(Clone, Copy, Debug)]
+pub enum Stop {
+    /// It has ended.
+    Ended,
+    /// It has failed.
+    Failed,
+    /// It waits to make this: for a lock that is held, for a value, for the end of a thread.
+    Waits(Operation),
+    /// It does nothing more after what it has read.
+    Blocked(Blocked),
+    /// The execution has as many events as it may.
+    Limit,
+}
+
+/// How an execution ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum End {
+    /// All threads have ended.
+    Complete,
+    /// The others have ended, and wait for each other.
+    Deadlock,
+    /// Some threads spin, the others have ended or wait, and nothing that a spinning thread could read would let it go on.
+    Livelock,
+    /// Some threads spin, but could go on if they looked again. The execution is the beginning of others that are explored.
+    Spinning,
+    /// Cut by the program.
+    Infeasible,
+    /// A thread has failed.
+    Failed,
+    /// Cut because it has too many events.
+    Cut,
+}
+
+/// A graph to which no thread can add an event.
+#[derive(Clone, Copy, Debug)]
+pub struct Leaf<'a> {
+    /// The graph.
+    pub graph: &'a Graph,
+    /// How it ends.
+    pub end: End,
+    /// Why each thread has stopped.
+    pub threads: &'a [(ThreadId, Stop)],
+}
+
+/// Who is told of executions.
+pub trait Visitor<P> {
+    /// An execution has ended. The program is in its state. The visitor says whether to go on.
+    fn leaf(&mut self, program: &mut P, leaf: &Leaf<'_>) -> ControlFlow<()>;
+
+    /// Asked before each new event whether to go on. The program may have found something already, a data race say.
+    fn pulse(&mut self, _program: &mut P) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
+    /// Executions are left out that should have been explored.
+    fn left_out(&mut self, _program: &mut P, _omission: Omission) {}
+}
+
+impl<P, F: FnMut(&mut P, &Leaf<'_>) -> ControlFlow<()>> Visitor<P> for F {
+    fn leaf(&mut self, program: &mut P, leaf: &Leaf<'_>) -> ControlFlow<()> {
+        self(program, leaf)
+    }
+}
+
+/// What an exploration took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Graphs by their [`End`].
+    pub ends: [u64; 7],
+    /// How often the program was run. It is the number of graphs, but for runs that were given up and values that had to be found again.
+    pub runs: u64,
+    /// Events that were added to graphs, not counting replays.
+    pub events: u64,
+    /// Choices that were checked for consistency.
+    pub checks: u64,
+    /// Backward revisits, which copy the graph.
+    pub revisits: u64,
+    /// The most graphs that were put aside at one time.
+    pub deepest: u64,
+    /// The events of the largest graph.
+    pub longest: u64,
+}
+
+impl Counts {
+    /// How many graphs end so.
+    #[must_use]
+    pub fn of(&self, end: End) -> u64 {
+        self.ends[end as usize]
+    }
+
+    /// All graphs.
+    #[must_use]
+    pub fn graphs(&self) -> u64 {
+        self.ends.iter().sum()
+    }
+
+    /// The graphs that the program, or the limit, or a loop that goes on elsewhere has cut.
+    #[must_use]
+    pub fn blocked(&self) -> u64 {
+        self.of(End::Spinning) + self.of(End::Infeasible) + self.of(End::Cut)
+    }
+
+    /// The same for a report.
+    #[must_use]
+    pub fn as_ends(&self) -> Ends {
+        Ends {
+            terminated: self.of(End::Complete),
+            cut: self.blocked(),
+            deadlocked: self.of(End::Deadlock) + self.of(End::Livelock),
+            failed: self.of(End::Failed),
+        }
+    }
+}
+
+impl<'a> Leaf<'a> {
+    pub(crate) fn new(graph: &'a Graph, threads: &'a [(ThreadId, Stop)]) -> Self {
+        Self {
+            graph,
+            end: end(graph, threads),
+            threads,
+        }
+    }
+
+    /// What is left out because of how the threads have stopped.
+    pub(super) fn omissions(&self) -> impl Iterator<Item = Omission> {
+        let omission = |(thread, stop): &(ThreadId, Stop)| {
+            let kind = match *stop {
+                Stop::Limit => Limit::Steps,
+                Stop::Blocked(Blocked::Spinning { since })
+                    if !leaves_all_as_it_was(self.graph, *thread, since) =>
+                {
+                    Limit::ChangingLoop
+                }
+                _ => return None,
+            };
+            let step = self.graph.thread(*thread).len() as u32;
+            Some(Omission {
+                kind,
+                step: Some((*thread, step)),
+            })
+        };
+        self.threads.iter().filter_map(omission)
+    }
+
+    /// A waiting read whose condition was true for a write and not for a later one.
+    pub(super) fn broken_promise(&self) -> Option<(ThreadId, Location)> {
+        let condition = |operation: &Operation| match *operation {
+            Operation::Await { until, .. } => Some(until),
+            _ => None,
+        };
+        let in_graph = self.graph.events().iter().filter_map(|id| {
+            let event = self.graph.event(*id);
+            Some((id.thread, event.location?, condition(&event.operation)?))
+        });
+        let waiting = self.threads.iter().filter_map(|(thread, stop)| match stop {
+            Stop::Waits(operation) => {
+                let location = operation.target()?.location?;
+                Some((*thread, location, condition(operation)?))
+            }
+            _ => None,
+        });
+        let mut all = in_graph.chain(waiting);
+        let (thread, location, _) = all.find(|(_, location, until)| {
+            !stays_true(self.graph, *location, *until)
+        })?;
+        Some((thread, location))
+    }
+}
+
+fn stays_true(graph: &Graph, location: Location, until: Until) -> bool {
+    let writes = graph.writes(location).iter();
+    let mut holds = match graph.last_value(location) {
+        None => return true,
+        Some(_) => until.holds(graph.value(location, None)),
+    };
+    for &write in writes {
+        let now = until.holds(graph.value(location, Some(write)));
+        if holds && !now {
+            return false;
+        }
+        holds = now;
+    }
+    true
+}
+
+fn end(graph: &Graph, threads: &[(ThreadId, Stop)]) -> End {
+    let any = |is: fn(&Stop) -> bool| threads.iter().any(|(_, stop)| is(stop));
+    if any(|stop| matches!(stop, Stop::Failed)) {
+        End::Failed
+    } else if any(|stop| matches!(stop, Stop::Limit)) {
+        End::Cut
+    } else if any(|stop| matches!(stop, Stop::Blocked(Blocked::Infeasible))) {
+        End::Infeasible
+    } else if any(|stop| matches!(stop, Stop::Blocked(_))) {
+        let hangs = |(thread, stop): &(ThreadId, Stop)| match *stop {
+            Stop::Blocked(Blocked::Spinning { since }) => looks_the_same(graph, *thread, since),
+            _ => true,
+        };
+        match threads.iter().all(hangs) {
+            true => End::Livelock,
+            false => End::Spinning,
+        }
+    } else if any(|stop| matches!(stop, Stop::Waits(_))) {
+        End::Deadlock
+    } else {
+        End::Complete
+    }
+}
+
+/// The locations of the locks that an iteration takes.
+fn locks(graph: &Graph, thread: ThreadId, since: u32) -> Vec<Location> {
+    let events = graph.thread(thread)[since as usize..].iter();
+    let is_lock = |operation: &Operation| {
+        matches!(operation, Operation::Update { update, .. } if update.waits)
+    };
+    let locks = events.filter(|event| is_lock(&event.operation));
+    locks.filter_map(|event| event.location).collect()
+}
+
+/// Whether an iteration would do the same if it read the last values: it has read them, but for those of locks that it takes and gives back. The values matter, not
+/// from which writes they are: two threads that spin with updates of one location overwrite each other's values by the same ones.
+fn looks_the_same(graph: &Graph, thread: ThreadId, since: u32) -> bool {
+    let locks = locks(graph, thread, since);
+    graph.thread(thread)[since as usize..].iter().all(|event| {
+        match (event.kind, event.location) {
+            (Kind::Choice, _) => event.read == 0,
+            (kind, Some(location)) if kind.reads() && !locks.contains(&location) => {
+                graph.last_value(location) == Some(event.read)
+            }
+            _ => true,
+        }
+    })
+}
+
+/// Whether an iteration leaves all locations as they were: its updates write what they have read, and locks that it takes have the same value after it.
+fn leaves_all_as_it_was(graph: &Graph, thread: ThreadId, since: u32) -> bool {
+    let iteration = &graph.thread(thread)[since as usize..];
+    let locks = locks(graph, thread, since);
+    let is_silent = iteration.iter().all(|event| match event.kind {
+        Kind::Write | Kind::Update if event.location.is_some_and(|l| locks.contains(&l)) => true,
+        Kind::Update => event.read == event.written,
+        Kind::Write | Kind::Spawn => false,
+        _ => true,
+    });
+    let is_restored = |&lock: &Location| {
+        let mut events = iteration.iter().filter(|event| event.location == Some(lock));
+        let first = events.clone().find(|event| event.kind.reads()).map(|event| event.read);
+        let last = events.rfind(|event| event.kind.writes());
+        first == last.map(|event| event.written)
+    };
+    is_silent && locks.iter().all(is_restored)
+}
