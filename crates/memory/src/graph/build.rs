@@ -54,7 +54,7 @@ impl Graph {
         let event = self.event_mut(id);
         if let Operation::Update { update, .. } = event.operation {
             (event.kind, event.order) = (Kind::Read, update.failure);
-            (event.written, event.write_stamp) = (0, 0);
+            event.written = 0;
         }
     }
 
@@ -70,10 +70,9 @@ impl Graph {
         let Some(Effect::Write(written)) = self.effect(id) else {
             return false;
         };
-        let now = self.tick();
         let event = self.event_mut(id);
         (event.kind, event.order) = (Kind::Update, event.operation.order());
-        (event.written, event.write_stamp) = (written, now);
+        event.written = written;
         self.compute_clocks(id);
         true
     }

@@ -76,14 +76,10 @@ pub struct Event {
     pub read: u64,
     /// The value written.
     pub written: u64,
-    /// When it was added. For an update, when its reading part was added.
+    /// When it was added.
     pub(crate) stamp: u32,
-    /// When its writing part was added. Later than `stamp`; much later for an update whose reading part was revisited.
-    pub(crate) write_stamp: u32,
     /// Its place in modification order, from 1; 0 if it has none.
     pub(crate) place: u32,
-    /// It has made a lock wait by revisiting it.
-    pub(crate) is_sticky: bool,
 }
 
 impl Event {
@@ -98,9 +94,7 @@ impl Event {
             read: 0,
             written: 0,
             stamp: 0,
-            write_stamp: 0,
             place: 0,
-            is_sticky: false,
         }
     }
 }

@@ -53,9 +53,9 @@ pub struct Graph {
     joins: Vec<EventId>,
     /// How many entries a clock has: at least one for each thread.
     width: usize,
-    /// The time of the last event, or of its writing part.
+    /// The time of the last event.
     now: u32,
-    /// How many events of each thread are settled: they belong to the prefix of a write that has revisited something. May be too short.
+    /// How many events of each thread are settled: they belong to the prefix of a write that has revisited something. It may be shorter than `threads`.
     settled: Vec<u32>,
     /// The run of the program that the values are from.
     pub(crate) run: u64,
@@ -209,11 +209,6 @@ impl Graph {
         self.now
     }
 
-    pub(crate) fn tick(&mut self) -> u32 {
-        self.now += 1;
-        self.now
-    }
-
     pub(crate) fn is_settled(&self, id: EventId) -> bool {
         let count = self.settled.get(id.thread.index());
         count.is_some_and(|&count| id.index < count)
@@ -234,10 +229,8 @@ impl Graph {
     pub(crate) fn push(&mut self, thread: ThreadId, mut event: Event) -> EventId {
         self.ensure_thread(thread);
         let id = EventId::new(thread, self.threads[thread.index()].events.len());
-        event.stamp = self.tick();
-        if event.kind.writes() {
-            event.write_stamp = self.tick();
-        }
+        self.now += 1;
+        event.stamp = self.now;
         if event.kind == Kind::Spawn {
             let child = event.operation.child();
             self.ensure_thread(child);
@@ -303,12 +296,6 @@ impl Graph {
             self.forget(id);
         }
         self.now = time;
-    }
-
-    /// Removes all events that are younger than a time at which an event was there, which may have got its writing part later.
-    pub(crate) fn cut_behind(&mut self, event: EventId, time: u32) {
-        self.cut(time);
-        self.now = time.max(self.event(event).write_stamp);
     }
 
     /// Removes the last event of a thread, which need not be the youngest one.

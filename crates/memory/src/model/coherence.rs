@@ -31,7 +31,11 @@ pub(crate) fn least_place(
         .iter()
         .rposition(counts)
         .map_or(INITIAL, |index| index as u32 + 1);
-    let reads = graph.reads(location).iter().copied().filter(|id| counts(id));
+    let reads = graph
+        .reads(location)
+        .iter()
+        .copied()
+        .filter(|id| counts(id));
     reads
         .map(|read| graph.place(graph.event(read).from))
         .max()

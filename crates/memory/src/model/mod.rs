@@ -86,9 +86,7 @@ impl Model {
             .iter()
             .all(|&id| coherence::is_coherent(self, graph, id))
             && match self {
-                Self::Sc => !changed
-                    .iter()
-                    .any(|&id| sequential::is_on_cycle(graph, id)),
+                Self::Sc => !changed.iter().any(|&id| sequential::is_on_cycle(graph, id)),
                 Self::Ra => true,
                 Self::Rc11 => psc::is_acyclic(graph),
                 Self::Genmc => psc::seq_cst_count(graph) < 2 || self.defines(graph),

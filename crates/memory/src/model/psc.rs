@@ -129,8 +129,7 @@ impl<'a> Psc<'a> {
             let id = self.nodes[fence];
             let is_before = |found: &Found<'_, '_>| {
                 found.iter().any(|later| {
-                    later != id
-                        && graph.clock(later, Row::Hb)[id.thread.index()] > id.index
+                    later != id && graph.clock(later, Row::Hb)[id.thread.index()] > id.index
                 })
             };
             if fences[fence] || is_before(&by_scb) || is_before(&by_eco) {

@@ -257,7 +257,11 @@ impl Toy {
     /// One more thread that is there from the beginning.
     #[must_use]
     pub fn thread(mut self, body: impl Fn(&mut Run<'_>) -> Result<(), Halt> + 'static) -> Self {
-        assert_eq!(self.first, self.bodies.len(), "before those that are started");
+        assert_eq!(
+            self.first,
+            self.bodies.len(),
+            "before those that are started"
+        );
         self.bodies.push(Box::new(body));
         self.first += 1;
         self

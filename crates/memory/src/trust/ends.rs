@@ -172,9 +172,8 @@ impl<'a> Leaf<'a> {
             _ => None,
         });
         let mut all = in_graph.chain(waiting);
-        let (thread, location, _) = all.find(|(_, location, until)| {
-            !stays_true(self.graph, *location, *until)
-        })?;
+        let (thread, location, _) =
+            all.find(|(_, location, until)| !stays_true(self.graph, *location, *until))?;
         Some((thread, location))
     }
 }
@@ -222,9 +221,7 @@ fn end(graph: &Graph, threads: &[(ThreadId, Stop)]) -> End {
 /// The locations of the locks that an iteration takes.
 fn locks(graph: &Graph, thread: ThreadId, since: u32) -> Vec<Location> {
     let events = graph.thread(thread)[since as usize..].iter();
-    let is_lock = |operation: &Operation| {
-        matches!(operation, Operation::Update { update, .. } if update.waits)
-    };
+    let is_lock = |operation: &Operation| matches!(operation, Operation::Update { update, .. } if update.waits);
     let locks = events.filter(|event| is_lock(&event.operation));
     locks.filter_map(|event| event.location).collect()
 }
@@ -233,15 +230,15 @@ fn locks(graph: &Graph, thread: ThreadId, since: u32) -> Vec<Location> {
 /// from which writes they are: two threads that spin with updates of one location overwrite each other's values by the same ones.
 fn looks_the_same(graph: &Graph, thread: ThreadId, since: u32) -> bool {
     let locks = locks(graph, thread, since);
-    graph.thread(thread)[since as usize..].iter().all(|event| {
-        match (event.kind, event.location) {
+    graph.thread(thread)[since as usize..]
+        .iter()
+        .all(|event| match (event.kind, event.location) {
             (Kind::Choice, _) => event.read == 0,
             (kind, Some(location)) if kind.reads() && !locks.contains(&location) => {
                 graph.last_value(location) == Some(event.read)
             }
             _ => true,
-        }
-    })
+        })
 }
 
 /// Whether an iteration leaves all locations as they were: its updates write what they have read, and locks that it takes have the same value after it.
@@ -255,8 +252,13 @@ fn leaves_all_as_it_was(graph: &Graph, thread: ThreadId, since: u32) -> bool {
         _ => true,
     });
     let is_restored = |&lock: &Location| {
-        let mut events = iteration.iter().filter(|event| event.location == Some(lock));
-        let first = events.clone().find(|event| event.kind.reads()).map(|event| event.read);
+        let mut events = iteration
+            .iter()
+            .filter(|event| event.location == Some(lock));
+        let first = events
+            .clone()
+            .find(|event| event.kind.reads())
+            .map(|event| event.read);
         let last = events.rfind(|event| event.kind.writes());
         first == last.map(|event| event.written)
     };

@@ -40,8 +40,7 @@ impl<'a> Revisiting<'a> {
             if self.is_in_prefix(id) {
                 continue;
             }
-            let settled = self.rules.has(Rule::Settled) && graph.is_settled(id);
-            if settled || !self.is_default(id) {
+            if !self.is_default(id) {
                 break;
             }
             let read = graph.event(id);
@@ -60,57 +59,29 @@ impl<'a> Revisiting<'a> {
 
     /// Whether a write was there at a time, or is there whatever is deleted.
     fn was_there(&self, write: EventId, time: u32) -> bool {
-        if write == self.write {
-            return false;
-        }
-        !self.rules.has(Rule::Previous)
-            || self.is_in_prefix(write)
-            || self.write_stamp(write) <= time
+        write != self.write
+            && (!self.rules.has(Rule::Previous)
+                || self.is_in_prefix(write)
+                || self.graph.event(write).stamp <= time)
     }
 
-    fn write_stamp(&self, id: EventId) -> u32 {
-        let event = self.graph.event(id);
-        match self.rules.has(Rule::WriteStamps) {
-            true => event.write_stamp,
-            false => event.stamp,
-        }
-    }
-
-    /// Whether an event is as it was added, or would be, without a choice: reading the last write that was there, being the last write
-    /// itself, the first alternative.
+    /// `maximal` of the paper: whether an event is as it was added, or would be, without a choice. It reads the last write that was there, is the last
+    /// write itself, is the first alternative.
     fn is_default(&self, id: EventId) -> bool {
         let graph = self.graph;
         let event = graph.event(id);
-        if event.is_sticky && self.rules.has(Rule::StickyWrites) {
+        if self.rules.has(Rule::Settled) && graph.is_settled(id) {
             return false;
         }
         let Some(location) = event.location else {
             return event.kind != Kind::Choice || event.read == 0;
         };
-        let overwritten = |place: u32, time: u32| {
+        let was_there = |write| self.was_there(write, event.stamp);
+        let is_last = |place: u32| {
             let later = &graph.writes(location)[place as usize..];
-            later.iter().any(|&write| write != id && self.was_there(write, time))
+            !later.iter().any(|&write| write != id && was_there(write))
         };
-        if event.kind.reads() {
-            let was_there = |write| self.was_there(write, event.stamp);
-            let place = graph.place(event.from);
-            if !event.from.is_none_or(was_there) || overwritten(place, event.stamp) {
-                return false;
-            }
-        }
-        if event.kind.writes() {
-            let time = self.write_stamp(id);
-            let is_read_earlier = |&read: &EventId| {
-                graph.event(read).from == Some(id)
-                    && (self.is_in_prefix(read) || graph.event(read).stamp <= time)
-            };
-            let readers = graph.reads(location);
-            if overwritten(event.place, time)
-                || self.rules.has(Rule::EarlierReaders) && readers.iter().any(is_read_earlier)
-            {
-                return false;
-            }
-        }
-        true
+        let reads_last = || event.from.is_none_or(was_there) && is_last(graph.place(event.from));
+        (!event.kind.reads() || reads_last()) && (!event.kind.writes() || is_last(event.place))
     }
 }

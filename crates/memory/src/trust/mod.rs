@@ -142,7 +142,10 @@ impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Diverged(Diverged { expected, found }) => {
-                write!(f, "the program did {found} where it had done {expected} before")
+                write!(
+                    f,
+                    "the program did {found} where it had done {expected} before"
+                )
             }
             Self::Condition { thread, location } => write!(
                 f,
@@ -197,7 +200,7 @@ impl Trust {
     /// Leaves a rule of the algorithm out, to see whether tests notice. Nothing is claimed then.
     #[must_use]
     pub fn without(mut self, rule: Rule) -> Self {
-        self.rules.without = Some(rule);
+        self.rules.leave_out(rule);
         self
     }
 
@@ -238,7 +241,7 @@ impl Trust {
         self.counts = search.counts;
         let left_out = search.left_out;
         Ok(left_out.covering(match ended? {
-            ControlFlow::Continue(()) if self.rules.without.is_none() => Extent::All,
+            ControlFlow::Continue(()) if self.rules.has_all() => Extent::All,
             _ => Extent::Some,
         }))
     }

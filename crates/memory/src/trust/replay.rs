@@ -40,7 +40,7 @@ pub(crate) fn replay<P: Program>(program: &mut P, graph: &mut Graph) -> Result<(
         if after == graph.len() {
             return Ok(());
         }
-        debug_assert!(after > before, "the graph is closed and acyclic");
+        assert!(after > before, "a graph is closed and acyclic");
     }
 }
 
@@ -53,7 +53,11 @@ fn refresh(graph: &mut Graph, id: EventId, next: Next) -> Result<(), Diverged> {
     let Next::Operation(operation) = next else {
         return Err(diverged(graph));
     };
-    if !is_same(&graph.event(id).operation, &operation, graph.event(id).location) {
+    if !is_same(
+        &graph.event(id).operation,
+        &operation,
+        graph.event(id).location,
+    ) {
         return Err(diverged(graph));
     }
     if let (Some(location), Some(target)) = (graph.event(id).location, operation.target()) {
@@ -79,11 +83,7 @@ fn refresh(graph: &mut Graph, id: EventId, next: Next) -> Result<(), Diverged> {
 }
 
 /// Whether two operations are the same but for values, on the location of an event.
-fn is_same(
-    before: &Operation,
-    now: &Operation,
-    location: Option<Location>,
-) -> bool {
+fn is_same(before: &Operation, now: &Operation, location: Option<Location>) -> bool {
     let is_like = match (before, now) {
         (Operation::Read { order: one, .. }, Operation::Read { order: other, .. })
         | (Operation::Write { order: one, .. }, Operation::Write { order: other, .. })
@@ -92,9 +92,12 @@ fn is_same(
         (Operation::Update { update: one, .. }, Operation::Update { update: other, .. }) => {
             one.order == other.order && one.failure == other.failure && one.waits == other.waits
         }
-        (Operation::Choose { alternatives: one }, Operation::Choose { alternatives: other }) => {
-            one == other
-        }
+        (
+            Operation::Choose { alternatives: one },
+            Operation::Choose {
+                alternatives: other,
+            },
+        ) => one == other,
         (Operation::Spawn { child: one }, Operation::Spawn { child: other })
         | (Operation::Join { child: one }, Operation::Join { child: other }) => one == other,
         _ => false,

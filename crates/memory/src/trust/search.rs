@@ -16,12 +16,20 @@ use crate::program::{Answer, Next, Program};
 /// The rules that hold: all, but for tests of the tests.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Rules {
-    pub(super) without: Option<Rule>,
+    without: u32,
 }
 
 impl Rules {
+    pub(super) fn leave_out(&mut self, rule: Rule) {
+        self.without |= 1 << rule as u32;
+    }
+
+    pub(super) fn has_all(self) -> bool {
+        self.without == 0
+    }
+
     pub(super) fn has(self, rule: Rule) -> bool {
-        self.without != Some(rule)
+        self.without & 1 << rule as u32 == 0
     }
 }
 
@@ -128,7 +136,12 @@ impl<'a, P: Program, V: Visitor<P>> Search<'a, P, V> {
         self.counts.checks += 1;
         let admits = self.model.admits(&self.graph, changed);
         if self.has_oracle {
-            assert_eq!(admits, self.model.defines(&self.graph), "{changed:?} in {:?}", self.graph);
+            assert_eq!(
+                admits,
+                self.model.defines(&self.graph),
+                "{changed:?} in {:?}",
+                self.graph
+            );
         }
         admits
     }
@@ -160,7 +173,10 @@ impl<'a, P: Program, V: Visitor<P>> Search<'a, P, V> {
             (Schedule::Random(_), _) => self.random(count),
             (Schedule::Latest, Some(last)) => {
                 let threads = self.program.threads().iter();
-                threads.copied().position(|thread| thread == last).unwrap_or(0)
+                threads
+                    .copied()
+                    .position(|thread| thread == last)
+                    .unwrap_or(0)
             }
             _ => 0,
         };
@@ -174,7 +190,10 @@ impl<'a, P: Program, V: Visitor<P>> Search<'a, P, V> {
             let Some(operation) = self.can_make(thread) else {
                 continue;
             };
-            let writes = matches!(operation, Operation::Write { .. } | Operation::Update { .. });
+            let writes = matches!(
+                operation,
+                Operation::Write { .. } | Operation::Update { .. }
+            );
             if self.schedule != Schedule::WritesFirst || writes {
                 return Some((thread, operation));
             }
@@ -213,7 +232,9 @@ impl<'a, P: Program, V: Visitor<P>> Search<'a, P, V> {
         self.counts.events += 1;
         let id = self.graph.add(thread, operation);
         let todo = match operation {
-            Operation::Fence { .. } | Operation::Spawn { .. } | Operation::Join { .. } => Vec::new(),
+            Operation::Fence { .. } | Operation::Spawn { .. } | Operation::Join { .. } => {
+                Vec::new()
+            }
             Operation::Choose { alternatives } => {
                 (1..alternatives).rev().map(Alternative::Choose).collect()
             }
@@ -248,7 +269,11 @@ impl<'a, P: Program, V: Visitor<P>> Search<'a, P, V> {
             });
         }
         if self.has_oracle {
-            assert!(self.model.defines(&self.graph), "{id:?} in {:?}", self.graph);
+            assert!(
+                self.model.defines(&self.graph),
+                "{id:?} in {:?}",
+                self.graph
+            );
         }
         let (event, clock) = (self.graph.event(id), self.graph.clock(id, Row::Hb));
         Ok(self.program.answer(thread, Answer { event, clock })?)
@@ -388,7 +413,7 @@ impl<'a, P: Program, V: Visitor<P>> Search<'a, P, V> {
                             self.stack.pop();
                         }
                         Some(alternative) => {
-                            self.graph.cut_behind(event, time);
+                            self.graph.cut(time);
                             self.graph.withdraw(event);
                             if self.take(event, by, alternative) {
                                 return Ok(true);
@@ -485,7 +510,9 @@ impl<'a, P: Program, V: Visitor<P>> Search<'a, P, V> {
     /// reads from the write. It takes the place of the graph, which is put aside, and where the write can be put there is still to be tried.
     fn revisit(&mut self, write: EventId, read: EventId) {
         self.counts.revisits += 1;
-        let mut graph = self.graph.restricted(&self.graph.kept_by_revisit(read, write));
+        let mut graph = self
+            .graph
+            .restricted(&self.graph.kept_by_revisit(read, write));
         graph.withdraw(read);
         graph.settle_prefix(write);
         let waits = match graph.event(read).operation {
@@ -497,7 +524,6 @@ impl<'a, P: Program, V: Visitor<P>> Search<'a, P, V> {
         if waits {
             // It was the last of its thread: it is made again when it need not wait any more.
             graph.remove(read);
-            graph.event_mut(write).is_sticky = true;
         }
         let before = std::mem::replace(&mut self.graph, graph);
         self.stack.push(Frame::Revisit(Box::new(before)));
@@ -549,7 +575,11 @@ impl<'a, P: Program, V: Visitor<P>> Search<'a, P, V> {
             }
             self.is_in_step = false;
         }
-        let known = |target: Target| target.location.is_some_and(|l| self.graph.last_value(l).is_some());
+        let known = |target: Target| {
+            target
+                .location
+                .is_some_and(|l| self.graph.last_value(l).is_some())
+        };
         if !operation.target().is_some_and(known) {
             // Nothing was ever there but the value that it waits to change.
             return Ok(());

@@ -39,7 +39,10 @@ pub(crate) fn explore_up_to(toy: &mut Toy, trust: &mut Trust, most: u64) -> Expl
     let mut explored = Explored::default();
     let mut left = most;
     let coverage = trust.explore(toy, &mut |toy: &mut Toy, leaf: &Leaf<'_>| {
-        let graph = explored.graphs.entry(leaf.graph.key()).or_insert((leaf.end, 0));
+        let graph = explored
+            .graphs
+            .entry(leaf.graph.key())
+            .or_insert((leaf.end, 0));
         graph.1 += 1;
         explored.outcomes.insert((toy.seen(), leaf.end));
         left -= 1;
@@ -64,8 +67,13 @@ pub(crate) struct Difference {
 impl Difference {
     pub(crate) fn of(explored: &Explored, all: &BTreeMap<Vec<u32>, End>) -> Self {
         let explored_ends = |key| explored.graphs.get(key).map(|(end, _)| *end);
-        let missing = all.iter().filter(|(key, end)| explored_ends(*key) != Some(**end));
-        let extra = explored.graphs.iter().filter(|(key, (end, _))| all.get(*key) != Some(end));
+        let missing = all
+            .iter()
+            .filter(|(key, end)| explored_ends(*key) != Some(**end));
+        let extra = explored
+            .graphs
+            .iter()
+            .filter(|(key, (end, _))| all.get(*key) != Some(end));
         Self {
             duplicates: explored.duplicates(),
             missing: missing.count() as u64,
@@ -110,12 +118,13 @@ pub(crate) fn compare(toy: &mut Toy, model: Model, seed: u64, has_oracle: bool) 
     all.len() as u64
 }
 
-/// How an exploration without a rule differs, with all schedules together. One that goes astray is given up.
-pub(crate) fn without(toy: &mut Toy, model: Model, rule: Rule) -> Difference {
+/// How an exploration without some rules differs, with all schedules together. One that goes astray is given up.
+pub(crate) fn without(toy: &mut Toy, model: Model, rules: &[Rule]) -> Difference {
     let all = enumerated(toy, model);
     let mut together = Difference::default();
     for schedule in SCHEDULES {
-        let mut trust = Trust::new(model).schedule(schedule).without(rule);
+        let trust = Trust::new(model).schedule(schedule);
+        let mut trust = rules.iter().fold(trust, |trust, &rule| trust.without(rule));
         let explored = explore_up_to(toy, &mut trust, 20 * all.len() as u64 + 20);
         assert!(!explored.is_all, "nothing is claimed without a rule");
         together.add(Difference::of(&explored, &all));
