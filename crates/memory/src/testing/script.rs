@@ -1,7 +1,7 @@
 //! [`Script`]: programs that are lists of steps, and random ones.
 
-use super::toy::{Body, Halt, Run, Toy};
-use crate::operation::Order;
+use super::toy::{Body, Halt, Round, Run, Toy};
+use crate::operation::{Effect, Order, Update};
 
 /// One step. Locations and locks are numbers; a location is one or the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +28,22 @@ pub enum Step {
     TryLock(u32),
     /// Gives a lock back.
     Unlock(u32),
+    /// Waits until a location has this value, and writes another one.
+    Take(u32, u64, u64, Order),
+    /// Waits until a location does not have 0.
+    Await(u32, Order),
+    /// Reads until a location has this value.
+    Spin(u32, u64, Order),
+    /// Reads two locations until both have this value.
+    SpinBoth(u32, u32, u64, Order),
+    /// Takes the first, a lock, reads the second, and gives the lock back, until it has read this value.
+    SpinLocked(u32, u32, u64),
+    /// Adds 0 until it reads this value.
+    SpinAdd(u32, u64, Order),
+    /// Writes 1 until it reads 0.
+    SpinSwap(u32, Order),
+    /// Adds 1 by a compare-exchange of what it reads first, until that succeeds.
+    SpinExchange(u32, Order),
     /// Reads a cell that is not atomic.
     ReadCell(usize),
     /// Writes a cell that is not atomic.
@@ -41,6 +57,14 @@ pub enum Profile {
     Atomics,
     /// Locks, nested too, in any order, and a few reads and writes.
     Locks,
+    /// Locations with updates that wait, and others that may never let them go on.
+    Waiting,
+    /// The same with plain writes.
+    WaitingWrites,
+    /// Reads that wait for what stays so.
+    Flags,
+    /// Loops that wait.
+    Loops,
 }
 
 /// A program as lists of steps.
@@ -48,6 +72,17 @@ pub enum Profile {
 pub struct Script {
     /// The steps of each thread.
     pub threads: Vec<Vec<Step>>,
+    /// After how many iterations that change nothing a loop is blocked.
+    pub iterations: usize,
+}
+
+impl Default for Script {
+    fn default() -> Self {
+        Self {
+            threads: Vec::new(),
+            iterations: 1,
+        }
+    }
 }
 
 /// Locks have numbers from here.
@@ -58,8 +93,8 @@ impl Script {
     #[must_use]
     pub fn toy(&self) -> Toy {
         let body = |steps: &Vec<Step>| -> Body {
-            let steps = steps.clone();
-            Box::new(move |run| interpret(&steps, run))
+            let (steps, iterations) = (steps.clone(), self.iterations);
+            Box::new(move |run| interpret(&steps, iterations, run))
         };
         Toy::new(self.threads.iter().map(body).collect())
     }
@@ -71,11 +106,15 @@ impl Script {
         match profile {
             Profile::Atomics => atomics(&mut random, events),
             Profile::Locks => locks(&mut random, events),
+            Profile::Waiting => waiting(&mut random, events, false),
+            Profile::WaitingWrites => waiting(&mut random, events, true),
+            Profile::Flags => flags(&mut random, events),
+            Profile::Loops => loops(&mut random, events),
         }
     }
 }
 
-fn interpret(steps: &[Step], run: &mut Run<'_>) -> Result<(), Halt> {
+fn interpret(steps: &[Step], iterations: usize, run: &mut Run<'_>) -> Result<(), Halt> {
     let (mut last, mut at) = (0, 0);
     while let Some(&step) = steps.get(at) {
         at += 1;
@@ -99,6 +138,50 @@ fn interpret(steps: &[Step], run: &mut Run<'_>) -> Result<(), Halt> {
                 }
             }
             Step::Unlock(lock) => run.unlock(lock)?,
+            Step::Await(location, order) => {
+                last = run.wait(location, order, |value, _| value != 0, 0)?;
+            }
+            Step::Spin(location, value, order) => run.spin_for(iterations, |run| {
+                last = run.load(location, order)?;
+                Ok(Round::leave_if(last == value))
+            })?,
+            Step::SpinBoth(one, other, value, order) => run.spin_for(iterations, |run| {
+                let (one, other) = (run.load(one, order)?, run.load(other, order)?);
+                Ok(Round::leave_if(one == value && other == value))
+            })?,
+            Step::SpinLocked(lock, location, value) => run.spin_for(iterations, |run| {
+                run.lock(lock)?;
+                last = run.load(location, Order::Relaxed)?;
+                run.unlock(lock)?;
+                Ok(Round::leave_if(last == value))
+            })?,
+            Step::SpinAdd(location, value, order) => run.spin_for(iterations, |run| {
+                last = run.add(location, 0, order)?;
+                Ok(Round::leave_if(last == value))
+            })?,
+            Step::SpinSwap(location, order) => run.spin_for(iterations, |run| {
+                last = run.swap(location, 1, order)?;
+                Ok(match last {
+                    0 => Round::Leave,
+                    1 => Round::Pure,
+                    _ => Round::Changed,
+                })
+            })?,
+            Step::SpinExchange(location, order) => run.spin_for(iterations, |run| {
+                last = run.load(location, Order::Relaxed)?;
+                let new = last + 1;
+                let failure = Order::Relaxed;
+                let exchanged = run.compare_exchange(location, last, new, order, failure)?;
+                Ok(Round::leave_if(exchanged.is_ok()))
+            })?,
+            Step::Take(location, expected, new, order) => {
+                let effect = |read, [expected, new]: [u64; 2]| match read == expected {
+                    true => Effect::Write(new),
+                    false => Effect::Wait,
+                };
+                let take = Update::waiting(order, effect, [expected, new]);
+                last = run.update(location, take)?.0;
+            }
             Step::ReadCell(cell) => run.read_cell(cell),
             Step::WriteCell(cell) => run.write_cell(cell),
         }
@@ -159,6 +242,7 @@ fn atomics(random: &mut Random, events: usize) -> Script {
     let locations = 1 + random.below(3);
     let mut script = Script {
         threads: vec![Vec::new(); threads],
+        ..Script::default()
     };
     let mut left = events - random.below(3).min(events as u64) as usize;
     let mut silent = 0;
@@ -198,6 +282,7 @@ fn locks(random: &mut Random, events: usize) -> Script {
     let threads = 2 + random.below(2) as usize;
     let mut script = Script {
         threads: vec![Vec::new(); threads],
+        ..Script::default()
     };
     let mut left = events as i64;
     while left > 0 {
@@ -231,4 +316,98 @@ fn section(random: &mut Random, steps: &mut Vec<Step>, held: u32) -> usize {
     }
     steps.push(Step::Unlock(LOCKS + lock));
     events
+}
+
+fn waiting(random: &mut Random, events: usize, writes: bool) -> Script {
+    let threads = 2 + random.below(3) as usize;
+    let mut script = Script {
+        threads: vec![Vec::new(); threads],
+        ..Script::default()
+    };
+    for _ in 0..events - random.below(3).min(events as u64) as usize {
+        let steps = &mut script.threads[random.below(threads as u64) as usize];
+        let location = random.below(2) as u32;
+        let (order, value) = (random.update_order(), random.below(3));
+        steps.push(match random.below(10) {
+            0..=3 => Step::Take(location, value, random.below(3), order),
+            4 | 5 => Step::Add(location, 1, order),
+            6 => {
+                let failure = random.read_order();
+                Step::CompareExchange(location, value, random.below(3), order, failure)
+            }
+            7 if writes => Step::Write(location, value, random.write_order()),
+            7 => Step::Add(location, 2, order),
+            _ => Step::Read(location, random.read_order()),
+        });
+    }
+    script
+}
+
+fn flags(random: &mut Random, events: usize) -> Script {
+    let threads = 2 + random.below(3) as usize;
+    let mut script = Script {
+        threads: vec![Vec::new(); threads],
+        ..Script::default()
+    };
+    for _ in 0..events - random.below(3).min(events as u64) as usize {
+        let steps = &mut script.threads[random.below(threads as u64) as usize];
+        let location = random.below(3) as u32;
+        steps.push(match random.below(10) {
+            0..=2 => Step::Await(location, random.read_order()),
+            3..=5 => Step::Write(location, 1 + random.below(2), random.write_order()),
+            6 => Step::Add(location, 1, random.update_order()),
+            7 => {
+                let (order, failure) = (random.update_order(), random.read_order());
+                Step::CompareExchange(location, random.below(2), 3, order, failure)
+            }
+            8 => Step::Fence(random.fence_order()),
+            _ => Step::Read(location, random.read_order()),
+        });
+    }
+    script
+}
+
+fn loops(random: &mut Random, events: usize) -> Script {
+    let threads = 2 + random.below(2) as usize;
+    let mut script = Script {
+        threads: vec![Vec::new(); threads],
+        ..Script::default()
+    };
+    let (mut left, mut loops) = (events as i64, 0);
+    while left > 0 {
+        let steps = &mut script.threads[random.below(threads as u64) as usize];
+        let (location, value) = (random.below(2) as u32, 1 + random.below(2));
+        let (read, update) = (random.read_order(), random.update_order());
+        left -= 1;
+        if loops < 2 && random.below(3) == 0 {
+            loops += 1;
+            steps.push(match random.below(7) {
+                0 | 1 => Step::Spin(location, value, read),
+                2 => Step::SpinBoth(location, 1 - location, value, read),
+                3 => {
+                    left -= 1;
+                    Step::SpinLocked(LOCKS, location, value)
+                }
+                4 => Step::SpinAdd(location, value, update),
+                5 => Step::SpinSwap(location, update),
+                _ => Step::SpinExchange(location, update),
+            });
+            continue;
+        }
+        match random.below(8) {
+            0..=2 => {
+                let value = random.of(&[0, 1, 1, 2, 2]);
+                steps.push(Step::Write(location, value, random.write_order()));
+            }
+            3 | 4 => steps.push(Step::Read(location, read)),
+            5 => steps.push(Step::Add(location, 1, update)),
+            6 => {
+                left -= 2;
+                let write = Step::Write(location, value, random.write_order());
+                steps.extend([Step::Lock(LOCKS), write, Step::Unlock(LOCKS)]);
+            }
+            _ => steps.push(Step::Fence(random.fence_order())),
+        }
+    }
+    script
 }

@@ -21,6 +21,14 @@ pub enum Round {
     Changed,
 }
 
+impl Round {
+    /// Either the thread leaves the loop, or nothing has changed.
+    #[must_use]
+    pub fn leave_if(leaves: bool) -> Self {
+        if leaves { Self::Leave } else { Self::Pure }
+    }
+}
+
 /// What a thread does.
 pub type Body = Box<dyn Fn(&mut Run<'_>) -> Result<(), Halt>>;
 

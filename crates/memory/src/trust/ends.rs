@@ -85,6 +85,9 @@ pub struct Counts {
     pub events: u64,
     /// Choices that were checked for consistency.
     pub checks: u64,
+    /// Graphs from which others were explored that may have been explored before. There are none if all writes of a location that an update waits for are updates, or
+    /// immediately follow one of their own thread.
+    pub in_doubt: u64,
     /// Backward revisits, which copy the graph.
     pub revisits: u64,
     /// The most graphs that were put aside at one time.

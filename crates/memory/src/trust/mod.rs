@@ -35,10 +35,11 @@
 //!       r is an update: complete(K, r, op)    else if consistent(K): visit(K)
 //!
 //! maximal(G, e, P):                           was e added in the default way?
-//!   prev(x, s) = x ∈ P \ {a}  or  (write-)stamp(x) ≤ s
+//!   prev(x) = x ∈ P \ {a}  or  stamp(x) ≤ stamp(e)
+//!   e settled (see below): no
 //!   e choice: the first alternative.   e on no location: yes
-//!   e reads:  prev(rf(e), stamp(e))  and no w mo-after rf(e) with prev(w, stamp(e))
-//!   e writes: no w mo-after e with prev(w, write-stamp(e))
+//!   e reads:  prev(rf(e))  and no other w mo-after rf(e) with prev(w)
+//!   e writes: no w mo-after e with prev(w)
 //! ```
 //!
 //! # Why each graph exactly once
@@ -58,20 +59,22 @@
 //!
 //! # Departures
 //!
-//! - **Updates are one event with two stamps.** The paper's are a read and a write. A revisit of an update takes its writing part away; the new one has a new stamp and makes
-//!   its own revisits. An update that reads what another update has read is inconsistent as it stands, and is the only way to revisit that other one.
+//! - **Updates are one event.** The paper's are a read and a write. A revisit of an update takes its writing part away; the new one makes its own revisits. The event keeps its stamp. An update that reads what another update has read is inconsistent as it stands, and is the only way to revisit that other one.
 //! - **Places after the revisit.** The places of `a` are tried in the restricted graph, not before. So one revisit serves all of them.
 //! - **Choices** are default if the first alternative is taken.
 //! - **Threads** start and are joined by events; their ends are none. A join waits, like everything that waits it is not in the graph before.
 //! - **Waiting updates** (a lock: [`Update::waits`](crate::Update::waits)) are not in the graph until they need not wait for the last value. A revisit of a lock `r` by a write `a` that leaves
-//!   it locked removes `r`: its thread waits again. `a` then becomes *sticky*: it is default no more, since it is part of the reason why `r` came later. Without that, graphs are visited
-//!   twice as soon as locks are nested (`A{B{}} ∥ A{B{}} ∥ B{}`).
+//!   it locked removes `r`, if `a` is put at the end: its thread waits again. That `a` and its prefix are settled then keeps `r` from coming back by
+//!   a revisit that deletes `a`. Otherwise graphs would be visited twice as soon as locks are nested (`A{B{}} ∥ A{B{}} ∥ B{}`).
 //! - **Waiting at leaves.** Where threads wait at a leaf, each of them is tried with every value that it need not wait for. Its event is inconsistent there, but the revisits that
 //!   it makes are not: without them the other lock order of a deadlock is never found (`A{B{}} ∥ B{A{}}`).
+//!   That it is inconsistent needs that every write of the location is an update, or immediately follows one of its own thread (it gives a lock back, say). Otherwise
+//!   the event may be consistent, and the graph may have been visited already; such graphs are counted ([`Counts::in_doubt`]). None is missing then (tested).
 //! - **Waiting reads** ([`Operation::Await`](crate::Operation::Await)) are not revisited by a write that they would wait for. Their condition must stay true once it is; that is
 //!   checked in every leaf.
-//! - **Settled events.** The prefix of a write that has revisited something is never default. This is remembered as a number for each thread, and ends the look for
-//!   reads to revisit early.
+//! - **Settled events.** The prefix `P` of a write `a` that has revisited a read `r` is not deleted any more. In the paper this follows from `maximal`. Here it is a rule, since it is what
+//!   stays true if `r` was removed (waiting updates), and since it is cheap: a number for each thread. It also replaces a second stamp for the writing part of an update, which is younger
+//!   than its reading part if that was revisited: what was added between the two is in `P`.
 //!
 //! # Order of work, memory
 //!

@@ -64,6 +64,8 @@ enum Alternative {
     Place(u32),
     /// It is an update and reads from this write.
     Update(Option<EventId>),
+    /// It is an update that waits at a leaf, and reads from this write instead.
+    Earlier(Option<EventId>),
     /// The write that revisits it is put at this place of modification order.
     RevisitedAt(u32),
     /// It revisits this read.
@@ -464,6 +466,11 @@ impl<'a, P: Program, V: Visitor<P>> Search<'a, P, V> {
                 self.graph.read_from(id, from);
                 self.complete(id, None)
             }
+            Alternative::Earlier(from) => {
+                let is_consistent = self.take(id, by, Alternative::Update(from));
+                self.counts.in_doubt += u64::from(is_consistent);
+                is_consistent
+            }
             Alternative::RevisitedAt(place) => {
                 let by = by.expect("a write has revisited it");
                 self.graph.take_writing_part(id);
@@ -585,7 +592,11 @@ impl<'a, P: Program, V: Visitor<P>> Search<'a, P, V> {
             return Ok(());
         }
         let event = self.graph.add(thread, operation);
-        let todo = self.sources(event);
+        let earlier = |source| match source {
+            Alternative::Update(from) => Alternative::Earlier(from),
+            other => other,
+        };
+        let todo = self.sources(event).into_iter().map(earlier).collect();
         self.stack.push(Frame::Event {
             event,
             by: None,

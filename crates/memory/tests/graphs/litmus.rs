@@ -16,7 +16,9 @@ const Y: u32 = 1;
 type Thread = fn(&mut Run<'_>) -> Result<(), Halt>;
 
 fn toy(threads: &[Thread]) -> Toy {
-    threads.iter().fold(Toy::default(), |toy, &body| toy.thread(body))
+    threads
+        .iter()
+        .fold(Toy::default(), |toy, &body| toy.thread(body))
 }
 
 /// Asserts how many complete graphs a program has, and that enumeration agrees.
@@ -32,7 +34,10 @@ fn graphs(threads: &[Thread], expected: &[(Model, u64)]) {
 /// Whether the threads can tell this.
 fn allows(threads: &[Thread], model: Model, told: &[&[u64]]) -> bool {
     let explored = explore(&mut toy(threads), &mut Trust::new(model));
-    let told: Outcome = (told.iter().map(|told| told.to_vec()).collect(), End::Complete);
+    let told: Outcome = (
+        told.iter().map(|told| told.to_vec()).collect(),
+        End::Complete,
+    );
     explored.outcomes.contains(&told)
 }
 

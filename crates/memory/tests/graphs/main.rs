@@ -10,3 +10,4 @@ mod compare;
 mod litmus;
 mod random;
 mod rules;
+mod waiting;
