@@ -48,6 +48,7 @@ impl Graph {
     }
 
     /// For each thread, how many of its events happen before an event, or are it. After a join of a thread it is one more than the thread has.
+    /// Threads without events that no event names may be missing at the end.
     #[must_use]
     pub fn happens_before(&self, id: EventId) -> &[u32] {
         self.clock(id, Row::Hb)

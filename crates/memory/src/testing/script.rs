@@ -65,6 +65,8 @@ pub enum Profile {
     Flags,
     /// Loops that wait.
     Loops,
+    /// Atomics, and accesses of a cell that is not atomic.
+    Cells,
 }
 
 /// A program as lists of steps.
@@ -110,6 +112,7 @@ impl Script {
             Profile::WaitingWrites => waiting(&mut random, events, true),
             Profile::Flags => flags(&mut random, events),
             Profile::Loops => loops(&mut random, events),
+            Profile::Cells => cells(&mut random, events),
         }
     }
 }
@@ -264,16 +267,23 @@ fn atomics(random: &mut Random, events: usize) -> Script {
             ),
             16 | 17 => Step::Fence(random.fence_order()),
             18 => Step::Choose(2),
-            _ if silent < 2 => {
+            _ => {
+                left += usize::from(silent < 2);
                 silent += 1;
-                left += 1;
-                match random.below(2) {
-                    0 => Step::SkipUnlessZero(1),
-                    _ => Step::WriteCell(0),
-                }
+                Step::SkipUnlessZero(1)
             }
-            _ => Step::ReadCell(0),
         });
+    }
+    script
+}
+
+fn cells(random: &mut Random, events: usize) -> Script {
+    let mut script = atomics(random, events);
+    for _ in 0..3 {
+        let threads = script.threads.len() as u64;
+        let steps = &mut script.threads[random.below(threads) as usize];
+        let access = random.of(&[Step::ReadCell(0), Step::WriteCell(0)]);
+        steps.insert(random.below(steps.len() as u64 + 1) as usize, access);
     }
     script
 }

@@ -245,6 +245,7 @@ pub struct Toy {
     threads: Vec<Thread>,
     started: Vec<ThreadId>,
     cells: Cells,
+    accesses: Vec<(usize, Access)>,
     races: Vec<Race>,
 }
 
@@ -258,6 +259,7 @@ impl Toy {
             threads: Vec::new(),
             started: Vec::new(),
             cells: Cells::default(),
+            accesses: Vec::new(),
             races: Vec::new(),
         }
     }
@@ -289,6 +291,12 @@ impl Toy {
         threads.map(|thread| thread.seen.clone()).collect()
     }
 
+    /// The accesses of cells in the execution under way.
+    #[must_use]
+    pub fn accesses(&self) -> &[(usize, Access)] {
+        &self.accesses
+    }
+
     /// The data races in the execution under way.
     #[must_use]
     pub fn races(&self) -> &[Race] {
@@ -315,6 +323,7 @@ impl Toy {
                 events: state.made.len() as u32,
                 writes,
             };
+            self.accesses.push((cell, access));
             self.races.extend(self.cells.access(cell, access, clock));
         }
     }
@@ -335,6 +344,7 @@ impl Program for Toy {
     fn restart(&mut self) {
         self.started.clear();
         self.cells.clear();
+        self.accesses.clear();
         self.races.clear();
         self.threads.clear();
         self.threads.extend(self.bodies.iter().map(|_| Thread {

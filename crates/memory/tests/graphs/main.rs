@@ -8,6 +8,8 @@
 
 mod compare;
 mod litmus;
+mod programs;
 mod random;
 mod rules;
+mod spinning;
 mod waiting;
