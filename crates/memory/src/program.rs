@@ -33,8 +33,10 @@ pub enum Next {
 /// Why a thread is blocked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blocked {
-    /// The execution does not count: an `assume`, or a loop that is not explored further.
+    /// The program says that the execution does not count: an `assume`.
     Infeasible,
+    /// The execution is given up for this reason, a loop with too many iterations say. The exploration is then not complete.
+    LeftOut(raddle_outcome::Kind),
     /// It spins. Its events from this number on are an iteration after which it is in the same local state as before, and which has left all
     /// locations as they were: it has written nothing, or what it had read, or has taken locks and given them back.
     Spinning {

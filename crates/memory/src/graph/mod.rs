@@ -10,7 +10,7 @@
 //! reads from the same write. Each event therefore keeps its clocks (`clocks.rs`); only those of an event that is made to read from
 //! another write are computed anew.
 //!
-//! Events have *stamps*: the times at which they were added. A graph is cut back to a time by removing what is younger ([`Graph::cut`]).
+//! Events have *stamps*: the times at which they were added. A graph is cut back to a time by removing what is younger.
 
 mod build;
 mod clocks;
@@ -379,8 +379,8 @@ impl Graph {
     /// The graph as words, without what the exploration adds to it: equal for equal graphs of one program whose locations have fixed names.
     #[must_use]
     pub fn key(&self) -> Vec<u32> {
-        let name = |id: EventId| (id.thread.0 << 16) + id.index;
-        let mut key = Vec::with_capacity(3 * self.len() + 8);
+        let name = |id: EventId| [id.thread.0, id.index];
+        let mut key = Vec::with_capacity(4 * self.len() + 8);
         let threads = self.threads.iter().enumerate();
         for (index, thread) in threads.filter(|(_, thread)| !thread.events.is_empty()) {
             key.extend([u32::MAX, index as u32]);
@@ -390,14 +390,14 @@ impl Graph {
                     key.push(event.read as u32);
                 }
                 if event.kind.reads() {
-                    key.push(event.from.map_or(u32::MAX, name));
+                    key.extend(event.from.map_or([u32::MAX; 2], name));
                 }
             }
         }
         let locations = self.locations.iter().enumerate();
         for (index, accesses) in locations.filter(|(_, accesses)| !accesses.writes.is_empty()) {
             key.extend([u32::MAX, index as u32]);
-            key.extend(accesses.writes.iter().copied().map(name));
+            key.extend(accesses.writes.iter().copied().flat_map(name));
         }
         key
     }

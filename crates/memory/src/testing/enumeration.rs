@@ -30,15 +30,21 @@ pub fn enumerate<P: Program>(
         let mut stops = Vec::new();
         for &thread in &threads {
             let stop = match program.next(thread) {
-                Next::Operation(operation) if !waits(program, &graph, &operation) => {
-                    for extended in extensions(&graph, thread, operation) {
-                        if model.defines(&extended) && seen.insert(extended.key()) {
-                            todo.push(extended);
+                Next::Operation(operation) => {
+                    let waits = waits(program, &graph, &operation);
+                    // What waits for the last value may have come before it, but a join comes after what it waits for.
+                    if !waits || operation.target().is_some() {
+                        for extended in extensions(&graph, thread, operation) {
+                            if model.defines(&extended) && seen.insert(extended.key()) {
+                                todo.push(extended);
+                            }
                         }
                     }
-                    continue;
+                    match waits {
+                        true => Stop::Waits(operation),
+                        false => continue,
+                    }
                 }
-                Next::Operation(operation) => Stop::Waits(operation),
                 Next::Blocked(blocked) => Stop::Blocked(blocked),
                 Next::Ended => Stop::Ended,
                 Next::Failed => Stop::Failed,

@@ -30,6 +30,8 @@ pub enum Step {
     Unlock(u32),
     /// Waits until a location has this value, and writes another one.
     Take(u32, u64, u64, Order),
+    /// Writes 1 if it finds 0, waits if it finds 1.
+    Begin(u32, Order),
     /// Waits until a location does not have 0.
     Await(u32, Order),
     /// Reads until a location has this value.
@@ -141,6 +143,16 @@ fn interpret(steps: &[Step], iterations: usize, run: &mut Run<'_>) -> Result<(),
                 }
             }
             Step::Unlock(lock) => run.unlock(lock)?,
+            Step::Begin(location, order) => {
+                let effect = |read, _| match read {
+                    0 => Effect::Write(1),
+                    1 => Effect::Wait,
+                    _ => Effect::Read,
+                };
+                last = run
+                    .update(location, Update::waiting(order, effect, [0, 0]))?
+                    .0;
+            }
             Step::Await(location, order) => {
                 last = run.wait(location, order, |value, _| value != 0, 0)?;
             }
@@ -339,7 +351,8 @@ fn waiting(random: &mut Random, events: usize, writes: bool) -> Script {
         let location = random.below(2) as u32;
         let (order, value) = (random.update_order(), random.below(3));
         steps.push(match random.below(10) {
-            0..=3 => Step::Take(location, value, random.below(3), order),
+            0..=2 => Step::Take(location, value, random.below(3), order),
+            3 => Step::Begin(location, order),
             4 | 5 => Step::Add(location, 1, order),
             6 => {
                 let failure = random.read_order();

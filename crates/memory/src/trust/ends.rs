@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use raddle_outcome::{Ends, Kind as Limit};
 use raddle_schedule::{Omission, ThreadId};
 
-use crate::graph::{Graph, Kind};
-use crate::operation::{Location, Operation, Until};
+use crate::graph::{Event, Graph, Kind};
+use crate::operation::{Effect, Location, Operation, Until, Update};
 use crate::program::Blocked;
 
 /// Why a thread makes no event any more.
@@ -39,7 +39,7 @@ pub enum End {
     Infeasible,
     /// A thread has failed.
     Failed,
-    /// Cut because it has too many events.
+    /// Cut by a limit, of events or of the program.
     Cut,
 }
 
@@ -83,10 +83,11 @@ pub struct Counts {
     pub runs: u64,
     /// Events that were added to graphs, not counting replays.
     pub events: u64,
+    /// Events that were made again by replays.
+    pub replayed: u64,
     /// Choices that were checked for consistency.
     pub checks: u64,
-    /// Graphs from which others were explored that may have been explored before. There are none if all writes of a location that an update waits for are updates, or
-    /// immediately follow one of their own thread.
+    /// Graphs that may have been visited more than once, because of how an update waits. See [the module](super).
     pub in_doubt: u64,
     /// Backward revisits, which copy the graph.
     pub revisits: u64,
@@ -141,6 +142,7 @@ impl<'a> Leaf<'a> {
         let omission = |(thread, stop): &(ThreadId, Stop)| {
             let kind = match *stop {
                 Stop::Limit => Limit::Steps,
+                Stop::Blocked(Blocked::LeftOut(kind)) => kind,
                 Stop::Blocked(Blocked::Spinning { since })
                     if !leaves_all_as_it_was(self.graph, *thread, since) =>
                 {
@@ -155,6 +157,25 @@ impl<'a> Leaf<'a> {
             })
         };
         self.threads.iter().filter_map(omission)
+    }
+
+    /// Whether an update can wait for a location that is also written by others than updates, or for values some of which it would only read.
+    pub(super) fn may_be_repeated(&self) -> bool {
+        let in_graph = self.graph.events().iter().map(|id| {
+            let event = self.graph.event(*id);
+            (event.operation, event.location)
+        });
+        let waiting = self.threads.iter().filter_map(|(_, stop)| match stop {
+            Stop::Waits(operation) => Some((*operation, operation.target()?.location)),
+            _ => None,
+        });
+        let mut all = in_graph.chain(waiting);
+        all.any(|(operation, location)| match (operation, location) {
+            (Operation::Update { update, .. }, Some(location)) if update.waits => {
+                has_free_write(self.graph, location) || can_read(self.graph, location, update)
+            }
+            _ => false,
+        })
     }
 
     /// A waiting read whose condition was true for a write and not for a later one.
@@ -201,7 +222,7 @@ fn end(graph: &Graph, threads: &[(ThreadId, Stop)]) -> End {
     let any = |is: fn(&Stop) -> bool| threads.iter().any(|(_, stop)| is(stop));
     if any(|stop| matches!(stop, Stop::Failed)) {
         End::Failed
-    } else if any(|stop| matches!(stop, Stop::Limit)) {
+    } else if any(|stop| matches!(stop, Stop::Limit | Stop::Blocked(Blocked::LeftOut(_)))) {
         End::Cut
     } else if any(|stop| matches!(stop, Stop::Blocked(Blocked::Infeasible))) {
         End::Infeasible
@@ -221,11 +242,40 @@ fn end(graph: &Graph, threads: &[(ThreadId, Stop)]) -> End {
     }
 }
 
+fn is_waiting_update(operation: &Operation) -> bool {
+    matches!(operation, Operation::Update { update, .. } if update.waits)
+}
+
+/// Whether a write of a location is no update and does not immediately follow a write of its own thread.
+fn has_free_write(graph: &Graph, location: Location) -> bool {
+    let mut before = None;
+    graph.writes(location).iter().any(|write| {
+        let follows_own = before.replace(write.thread) == Some(write.thread);
+        graph.event(*write).kind == Kind::Write && !follows_own
+    })
+}
+
+/// Whether an update does not write if it reads some write of a location.
+fn can_read(graph: &Graph, location: Location, update: Update) -> bool {
+    let Some(_) = graph.last_value(location) else {
+        return false;
+    };
+    let writes = graph.writes(location).iter().copied().map(Some);
+    let mut values = writes
+        .chain([None])
+        .map(|write| graph.value(location, write));
+    values.any(|value| update.effect(value) == Effect::Read)
+}
+
+/// The events of an iteration.
+fn iteration(graph: &Graph, thread: ThreadId, since: u32) -> &[Event] {
+    graph.thread(thread).get(since as usize..).unwrap_or(&[])
+}
+
 /// The locations of the locks that an iteration takes.
 fn locks(graph: &Graph, thread: ThreadId, since: u32) -> Vec<Location> {
-    let events = graph.thread(thread)[since as usize..].iter();
-    let is_lock = |operation: &Operation| matches!(operation, Operation::Update { update, .. } if update.waits);
-    let locks = events.filter(|event| is_lock(&event.operation));
+    let events = iteration(graph, thread, since).iter();
+    let locks = events.filter(|event| is_waiting_update(&event.operation));
     locks.filter_map(|event| event.location).collect()
 }
 
@@ -233,7 +283,7 @@ fn locks(graph: &Graph, thread: ThreadId, since: u32) -> Vec<Location> {
 /// from which writes they are: two threads that spin with updates of one location overwrite each other's values by the same ones.
 fn looks_the_same(graph: &Graph, thread: ThreadId, since: u32) -> bool {
     let locks = locks(graph, thread, since);
-    graph.thread(thread)[since as usize..]
+    iteration(graph, thread, since)
         .iter()
         .all(|event| match (event.kind, event.location) {
             (Kind::Choice, _) => event.read == 0,
@@ -246,7 +296,7 @@ fn looks_the_same(graph: &Graph, thread: ThreadId, since: u32) -> bool {
 
 /// Whether an iteration leaves all locations as they were: its updates write what they have read, and locks that it takes have the same value after it.
 fn leaves_all_as_it_was(graph: &Graph, thread: ThreadId, since: u32) -> bool {
-    let iteration = &graph.thread(thread)[since as usize..];
+    let iteration = iteration(graph, thread, since);
     let locks = locks(graph, thread, since);
     let is_silent = iteration.iter().all(|event| match event.kind {
         Kind::Write | Kind::Update if event.location.is_some_and(|l| locks.contains(&l)) => true,

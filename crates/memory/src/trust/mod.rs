@@ -49,10 +49,10 @@
 //! (extensibility, see [`model`](crate::model)). `w` is added at last, since its prefix in `G` does not contain `r` and is not affected; `r` can be revisited by
 //! `w`, because everything that is deleted is default, and the result agrees with `G` on more.
 //!
-//! *At most once.* From a graph and the rule that picks threads, its predecessor is determined. Take the youngest read `r` that reads from a younger write `w`,
-//! if nothing younger than `w` is there: the predecessor is the graph with `r`, and all events outside of the prefix of `w` that
-//! come after it, added in the default way; these are unique, because the default is. If there is no such read, the predecessor is the graph without its youngest
-//! event. Two different predecessors would have to differ in a default choice.
+//! *At most once.* From a graph and the rule that picks threads, its predecessor is determined. Which step was the last one can be told from the stamps: a revisited read is older than what
+//! it reads from, and what was added since is younger than both. If the last step has added an event, the predecessor is the graph without it. If it was a revisit of `r` by `w`,
+//! the predecessor is the graph in which `r`, and after it all events outside of the prefix of `w` up to `w`, are added in the default way; these are unique, because the
+//! default is. Two different predecessors would have to differ in a default choice.
 //!
 //! The paper proves this for reads and writes that never wait. The departures below are tested (`tests/`: against enumeration, with 0 duplicates, 0 missing and 0 extra
 //! graphs), and each rule that something breaks without is a [`Rule`] with a test that it is missed.
@@ -68,8 +68,11 @@
 //!   a revisit that deletes `a`. Otherwise graphs would be visited twice as soon as locks are nested (`A{B{}} ∥ A{B{}} ∥ B{}`).
 //! - **Waiting at leaves.** Where threads wait at a leaf, each of them is tried with every value that it need not wait for. Its event is inconsistent there, but the revisits that
 //!   it makes are not: without them the other lock order of a deadlock is never found (`A{B{}} ∥ B{A{}}`).
-//!   That it is inconsistent needs that every write of the location is an update, or immediately follows one of its own thread (it gives a lock back, say). Otherwise
-//!   the event may be consistent, and the graph may have been visited already; such graphs are counted ([`Counts::in_doubt`]). None is missing then (tested).
+//!
+//!   An event that is tried at a leaf has to be inconsistent as it stands; otherwise the graph may be known. It is if the waiting update writes whenever it does not wait, and every other
+//!   write of the location is an update, or immediately follows a write of its own thread: locks, semaphores, parking. With other waiting updates no graph is missing, but some may
+//!   be visited more than once (both tested). Such graphs are counted ([`Counts::in_doubt`]); `Once`, whose waiting update only reads once all is done, counts too, but is
+//!   visited once (tested).
 //! - **Waiting reads** ([`Operation::Await`](crate::Operation::Await)) are not revisited by a write that they would wait for. Their condition must stay true once it is; that is
 //!   checked in every leaf.
 //! - **Settled events.** The prefix `P` of a write `a` that has revisited a read `r` is not deleted any more. In the paper this follows from `maximal`. Here it is a rule, since it is what

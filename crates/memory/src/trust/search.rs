@@ -64,8 +64,6 @@ enum Alternative {
     Place(u32),
     /// It is an update and reads from this write.
     Update(Option<EventId>),
-    /// It is an update that waits at a leaf, and reads from this write instead.
-    Earlier(Option<EventId>),
     /// The write that revisits it is put at this place of modification order.
     RevisitedAt(u32),
     /// It revisits this read.
@@ -362,6 +360,7 @@ impl<'a, P: Program, V: Visitor<P>> Search<'a, P, V> {
             self.visitor.left_out(self.program, omission);
         }
         self.counts.ends[leaf.end as usize] += 1;
+        self.counts.in_doubt += u64::from(leaf.may_be_repeated());
         self.counts.longest = self.counts.longest.max(self.graph.len() as u64);
         let flow = self.visitor.leaf(self.program, &leaf);
         let retries = self.rules.has(Rule::WaitingAtLeaves);
@@ -466,11 +465,6 @@ impl<'a, P: Program, V: Visitor<P>> Search<'a, P, V> {
                 self.graph.read_from(id, from);
                 self.complete(id, None)
             }
-            Alternative::Earlier(from) => {
-                let is_consistent = self.take(id, by, Alternative::Update(from));
-                self.counts.in_doubt += u64::from(is_consistent);
-                is_consistent
-            }
             Alternative::RevisitedAt(place) => {
                 let by = by.expect("a write has revisited it");
                 self.graph.take_writing_part(id);
@@ -505,10 +499,10 @@ impl<'a, P: Program, V: Visitor<P>> Search<'a, P, V> {
         let revisits = self.revisits(id);
         self.graph.insert_after_source(id);
         let is_consistent = self.admits(changed);
-        if is_consistent || self.rules.has(Rule::RevisitsOfInconsistentUpdates) {
-            if let Some(Frame::Event { todo, .. }) = self.stack.last_mut() {
-                todo.extend(revisits);
-            }
+        if (is_consistent || self.rules.has(Rule::RevisitsOfInconsistentUpdates))
+            && let Some(Frame::Event { todo, .. }) = self.stack.last_mut()
+        {
+            todo.extend(revisits);
         }
         is_consistent
     }
@@ -592,11 +586,7 @@ impl<'a, P: Program, V: Visitor<P>> Search<'a, P, V> {
             return Ok(());
         }
         let event = self.graph.add(thread, operation);
-        let earlier = |source| match source {
-            Alternative::Update(from) => Alternative::Earlier(from),
-            other => other,
-        };
-        let todo = self.sources(event).into_iter().map(earlier).collect();
+        let todo = self.sources(event);
         self.stack.push(Frame::Event {
             event,
             by: None,
@@ -609,6 +599,7 @@ impl<'a, P: Program, V: Visitor<P>> Search<'a, P, V> {
     /// Runs the program anew up to the graph. The graph gets the values of this run.
     fn replay(&mut self) -> Result<(), Refused> {
         self.counts.runs += 1;
+        self.counts.replayed += self.graph.len() as u64;
         self.graph.run = self.counts.runs;
         super::replay::replay(self.program, &mut self.graph)?;
         self.is_in_step = true;
