@@ -49,7 +49,16 @@ pub struct Run<'a> {
     plain: Vec<(usize, bool)>,
 }
 
-impl Run<'_> {
+impl<'a> Run<'a> {
+    fn new(made: &'a [Made]) -> Self {
+        Self {
+            made,
+            at: 0,
+            seen: Vec::new(),
+            plain: Vec::new(),
+        }
+    }
+
     fn make(&mut self, operation: Operation) -> Result<Made, Halt> {
         let made = self.made.get(self.at).copied();
         self.at += 1;
@@ -284,6 +293,19 @@ impl Toy {
         self
     }
 
+    /// What a thread does next after operations that have read this, and written or not, and what it has told until then.
+    #[must_use]
+    pub fn after(&self, thread: ThreadId, made: &[(u64, bool)]) -> (Next, Vec<u64>) {
+        let answers = made.iter().map(|&(read, wrote)| Made { read, wrote });
+        let made: Vec<Made> = answers.collect();
+        let mut run = Run::new(&made);
+        let next = match self.bodies[thread.index()](&mut run) {
+            Ok(()) => Next::Ended,
+            Err(Halt(next)) => next,
+        };
+        (next, run.seen)
+    }
+
     /// What the threads have told in the execution under way.
     #[must_use]
     pub fn seen(&self) -> Vec<Vec<u64>> {
@@ -306,12 +328,7 @@ impl Toy {
     /// Runs a thread up to its next operation.
     fn run(&mut self, thread: ThreadId, clock: &[u32]) {
         let state = &mut self.threads[thread.index()];
-        let mut run = Run {
-            made: &state.made,
-            at: 0,
-            seen: Vec::new(),
-            plain: Vec::new(),
-        };
+        let mut run = Run::new(&state.made);
         state.next = match self.bodies[thread.index()](&mut run) {
             Ok(()) => Next::Ended,
             Err(Halt(next)) => next,

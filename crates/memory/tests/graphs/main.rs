@@ -1,6 +1,6 @@
 //! The exploration against enumeration, published counts, and itself without some of its rules.
 //!
-//! - `compare.rs`: one program, explored and enumerated. `random.rs`: many programs.
+//! - `compare.rs`: one program, explored and enumerated. `states.rs`: all states of a program with loops. `random.rs`: many programs.
 //! - `litmus.rs`, `structures.rs`: programs with published counts. `waiting.rs`, `spinning.rs`: locks, other waiting operations, loops. `programs.rs`: what programs are asked
 //!   for. `rules.rs`: tests of the tests.
 //!
@@ -13,5 +13,6 @@ mod programs;
 mod random;
 mod rules;
 mod spinning;
+mod states;
 mod structures;
 mod waiting;

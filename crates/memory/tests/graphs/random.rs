@@ -7,6 +7,7 @@ use raddle_memory::testing::{Profile, Script};
 use raddle_memory::{End, Model, Schedule, Trust};
 
 use crate::compare::{Outcome, compare, explore};
+use crate::states::{Outcomes, outcomes};
 
 fn number(name: &str, default: u64) -> u64 {
     let asked = std::env::var(name);
@@ -75,6 +76,26 @@ fn against_more_iterations(script: &Script, seed: u64) -> u64 {
     graphs
 }
 
+/// Complete executions, and those that hang, against all states with loops without bound.
+fn against_states(script: &Script, seed: u64) -> u64 {
+    let Some(expected) = outcomes(&script.toy(), script.threads.len()) else {
+        return 0;
+    };
+    let mut trust = Trust::new(Model::Sc).schedule(Schedule::Random(seed));
+    let explored = explore(&mut script.toy(), &mut trust);
+    let told = |ends: &[End]| {
+        let outcomes = explored.outcomes.iter();
+        let outcomes = outcomes.filter(|(_, end)| ends.contains(end));
+        outcomes.map(|(told, _)| told.clone()).collect()
+    };
+    let found = Outcomes {
+        complete: told(&[End::Complete]),
+        hanging: told(&[End::Deadlock, End::Livelock]),
+    };
+    assert_eq!(found, expected);
+    explored.counts.graphs()
+}
+
 #[test]
 fn random_atomics() {
     campaign(Profile::Atomics, 150, 8, against_enumeration);
@@ -89,6 +110,7 @@ fn random_locks() {
 fn random_loops() {
     campaign(Profile::Loops, 100, 7, against_more_iterations);
     campaign(Profile::Loops, 40, 6, against_enumeration);
+    campaign(Profile::Loops, 200, 7, against_states);
 }
 
 #[test]
