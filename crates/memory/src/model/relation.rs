@@ -91,8 +91,13 @@ impl Relation {
     pub(super) fn then(&self, other: &Self) -> Self {
         let mut composed = Self::new(self.size);
         for from in 0..self.size {
-            for middle in (0..self.size).filter(|&middle| self.has(from, middle)) {
-                composed.add_row(from, other, middle);
+            for word in 0..self.words {
+                let mut middles = self.bits[from * self.words + word];
+                while middles != 0 {
+                    let middle = 64 * word + middles.trailing_zeros() as usize;
+                    composed.add_row(from, other, middle);
+                    middles &= middles - 1;
+                }
             }
         }
         composed
@@ -104,10 +109,16 @@ impl Relation {
 
     /// `self⁺`.
     pub(super) fn closure(mut self) -> Self {
+        let mut row = vec![0; self.words];
         for middle in 0..self.size {
-            let row = self.clone();
-            for from in (0..self.size).filter(|&from| row.has(from, middle)) {
-                self.add_row(from, &row, middle);
+            row.copy_from_slice(&self.bits[middle * self.words..][..self.words]);
+            for from in (0..self.size).filter(|&from| from != middle) {
+                if self.has(from, middle) {
+                    let bits = &mut self.bits[from * self.words..][..self.words];
+                    for (bits, row) in bits.iter_mut().zip(&row) {
+                        *bits |= row;
+                    }
+                }
             }
         }
         self

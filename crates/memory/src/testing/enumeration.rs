@@ -35,7 +35,7 @@ pub fn enumerate<P: Program>(
                     // What waits for the last value may have come before it, but a join comes after what it waits for.
                     if !waits || operation.target().is_some() {
                         for extended in extensions(&graph, thread, operation) {
-                            if model.defines(&extended) && seen.insert(extended.key()) {
+                            if seen.insert(extended.key()) && model.defines(&extended) {
                                 todo.push(extended);
                             }
                         }
