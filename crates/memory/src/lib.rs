@@ -1,8 +1,8 @@
 //! Execution graphs under weak memory models, each explored exactly once.
 //!
-//! An execution under a weak memory model is no sequence of steps. It is a [graph]: which events each thread makes, which write each read reads from, and in which
-//! order the writes of each location are. A [model] says which graphs there are. The explorer ([`Trust`]) adds event by event to a graph, and tries everything that the model admits. Of a
-//! [program] it knows what each thread does next, and it answers every read.
+//! An execution under a weak memory model is no sequence of steps. It is a [graph]: which events each thread makes, which write each read reads from,
+//! and in which order the writes of each location are. A [model] says which graphs there are. The explorer ([`Trust`]) adds event by event to a
+//! graph, and tries everything that the model admits. Of a [program] it knows what each thread does next, and it answers every read.
 //!
 //! ```
 //! use std::ops::ControlFlow;
@@ -39,9 +39,9 @@
 //!
 //! # What is covered
 //!
-//! [`Extent::All`](raddle_outcome::Extent::All) means every graph that the model admits. What is left out is noted in the coverage, which then is not all. What no graph of
-//! the models has, and a real machine may have: load buffering (see [`model`]), and accesses of different sizes to one location. Data races on cells that are not atomic are found by
-//! [`races`], if the program reports their accesses there.
+//! [`Extent::All`](raddle_outcome::Extent::All) means every graph that the model admits. What is left out is noted in the coverage, which then is not
+//! all. What no graph of the models has, and a real machine may have: load buffering (see [`model`]), and accesses of different sizes to one
+//! location. Data races on cells that are not atomic are found by [`races`], if the program reports their accesses there.
 //!
 //! # Where things are
 //!
@@ -53,8 +53,8 @@
 //!
 //! # Large campaigns
 //!
-//! `tests/graphs` compares the exploration of random programs with enumeration, with five schedules and three models, and each check with the definition of
-//! the model. As many programs as one likes:
+//! `tests/graphs` compares the exploration of random programs with enumeration, with five schedules and three models, and each check with the
+//! definition of the model. As many programs as one likes:
 //!
 //! ```sh
 //! RADDLE_GRAPH_PROGRAMS=100000 RADDLE_GRAPH_SEED=7 cargo test --release -p raddle-memory --test graphs random_atomics

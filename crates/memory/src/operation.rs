@@ -73,8 +73,8 @@ pub enum Effect {
     Write(u64),
 }
 
-/// A read-modify-write. What it does is a function of the value read and of its operands, so the explorer evaluates it for any
-/// value without running user code.
+/// A read-modify-write. What it does is a function of the value read and of its operands, so the explorer evaluates it for any value without running
+/// user code.
 #[derive(Clone, Copy, Debug)]
 pub struct Update {
     /// The ordering if it writes.
@@ -224,8 +224,8 @@ pub enum Operation {
         /// How.
         update: Update,
     },
-    /// Waits for a value and reads it. In each execution the condition, once true for a write, must be true for all later writes of the location; the explorer
-    /// checks that.
+    /// Waits for a value and reads it. In each execution the condition, once true for a write, must be true for all later writes of the location; the
+    /// explorer checks that.
     Await {
         /// What is read.
         target: Target,

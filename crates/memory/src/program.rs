@@ -1,14 +1,14 @@
 //! [`Program`]: all that the explorer knows of a program.
 //!
-//! A program is run again and again from its beginning, one event at a time, and every read is answered by the explorer. What an
-//! implementation promises:
+//! A program is run again and again from its beginning, one event at a time, and every read is answered by the explorer. What an implementation
+//! promises:
 //!
 //! - **Determined.** What a thread does next is determined by what its events so far have read and chosen. It is announced as a plain value, an
 //!   [`Operation`], before it is made.
 //! - **Stable names.** A thread has the same [`ThreadId`] in all executions in which its parent starts it as its n-th child. Ids are small numbers.
 //! - **Stable objects.** An operation names its object by a [`Location`](crate::Location). Programs that know all objects beforehand number them
-//!   themselves. Others leave the location of an object open until [`answer`](Program::answer) tells it: in a replay, the graph knows which
-//!   location the event is on. From then on until the next [`restart`](Program::restart) the object is named so. A program never mixes both ways.
+//!   themselves. Others leave the location of an object open until [`answer`](Program::answer) tells it: in a replay, the graph knows which location
+//!   the event is on. From then on until the next [`restart`](Program::restart) the object is named so. A program never mixes both ways.
 //! - **Silent in between.** What a thread does between its events affects other threads only through the events. (Plain memory that is free of data
 //!   races is fine: happens-before is part of the order in which a replay makes events.)
 

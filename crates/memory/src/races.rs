@@ -1,12 +1,13 @@
 //! [`Cells`]: data races by happens-before.
 //!
-//! Accesses that are not atomic are no events. One that a thread makes after its first `n` events happens before whatever its event number `n` happens before. It has the clock
-//! of event `n - 1` ([`Answer::clock`](crate::Answer::clock)); before the first event, that of the event that has started the thread.
+//! Accesses that are not atomic are no events. One that a thread makes after its first `n` events happens before whatever its event number `n`
+//! happens before. It has the clock of event `n - 1` ([`Answer::clock`](crate::Answer::clock)); before the first event, that of the event that has
+//! started the thread.
 //!
-//! Two accesses of a cell race if one of them writes and neither happens before the other. A program makes its accesses in the order of a replay, which extends
-//! happens-before. So of two that race one comes first, and it is enough to compare each access with those before it: with the last write, and if it is a write, with
-//! the reads since. (An access that races with an earlier write races with the last one too, or the last one races with that.) Which order of replay it
-//! is does not matter: happens-before belongs to the graph.
+//! Two accesses of a cell race if one of them writes and neither happens before the other. A program makes its accesses in the order of a replay,
+//! which extends happens-before. So of two that race one comes first, and it is enough to compare each access with those before it: with the last
+//! write, and if it is a write, with the reads since. (An access that races with an earlier write races with the last one too, or the last one races
+//! with that.) Which order of replay it is does not matter: happens-before belongs to the graph.
 //!
 //! A data race is undefined behaviour: whatever a program does after one means nothing. So a check is over with the first one.
 

@@ -1,13 +1,13 @@
 //! [`Graph`]: an execution as a graph.
 //!
-//! The nodes are [`Event`]s. The edges are program order (`po`), from each read to the write that it reads from (`rf`), the modification order (`mo`) of each
-//! location, and what follows from them. A graph under construction is always
+//! The nodes are [`Event`]s. The edges are program order (`po`), from each read to the write that it reads from (`rf`), the modification order (`mo`)
+//! of each location, and what follows from them. A graph under construction is always
 //!
 //! - **acyclic** in `porf = (po ∪ rf)⁺`, where the start of a thread precedes its events, and its events precede a join;
 //! - **closed** under `porf`: what an event reads from is there.
 //!
-//! So a new event has no `porf`-successors, and everything that comes before it in `porf`, and so in happens-before (`hb ⊆ porf`), is fixed as long as the event
-//! reads from the same write. Each event therefore keeps its clocks (`clocks.rs`); only those of an event that is made to read from
+//! So a new event has no `porf`-successors, and everything that comes before it in `porf`, and so in happens-before (`hb ⊆ porf`), is fixed as long
+//! as the event reads from the same write. Each event therefore keeps its clocks (`clocks.rs`); only those of an event that is made to read from
 //! another write are computed anew.
 //!
 //! Events have *stamps*: the times at which they were added. A graph is cut back to a time by removing what is younger.
@@ -325,8 +325,8 @@ impl Graph {
         }
     }
 
-    /// How many events of each thread are to be kept in a revisit of `read` by `write`: all but those that are younger than `read` and not in the prefix
-    /// of `write`. Of each thread the first ones are kept, because stamps ascend in program order.
+    /// How many events of each thread are to be kept in a revisit of `read` by `write`: all but those that are younger than `read` and not in the
+    /// prefix of `write`. Of each thread the first ones are kept, because stamps ascend in program order.
     pub(crate) fn kept_by_revisit(&self, read: EventId, write: EventId) -> Vec<usize> {
         let prefix = self.clock(write, Row::Porf);
         let stamp = self.event(read).stamp;

@@ -1,15 +1,15 @@
 //! Coherence and atomicity of one event, by clocks.
 //!
-//! Let `place(e)` be the place in mo of `e` (a write or update) or of what it reads from (a read), and `least(e)` the greatest `place(f)` of
-//! all other events `f` of the location in `hb(e)`. If `e` has no hb-successors, then COHERENCE holds for all cycles through `e` iff
+//! Let `place(e)` be the place in mo of `e` (a write or update) or of what it reads from (a read), and `least(e)` the greatest `place(f)` of all
+//! other events `f` of the location in `hb(e)`. If `e` has no hb-successors, then `hb` and `hb;eco` have no cycle through `e` iff
 //!
-//! - R: `place(e) ≥ least(e)`. Otherwise `f;(rf⁻¹?;mo;...)` comes back: `e` reads something that was overwritten before it.
+//! - R: `place(e) ≥ least(e)`. Otherwise `e` reads something that was overwritten before it.
 //! - W: `place(e) > least(e)`.
 //! - U: `place(e) = place(rf) + 1`, which is ATOMICITY, and `place(rf) ≥ least(e)`.
 //!
-//! So what a read may read from, and where a write may be put, is an interval that ends with the last write. A read that acquires has more in `hb(e)` than its
-//! predecessor; but everything that a write `w` releases has a place up to that of `w`, because the graph without `e` is
-//! coherent. So the interval can be computed before it is known what is read.
+//! So what a read may read from, and where a write may be put, is an interval that ends with the last write. A read that acquires has more in `hb(e)`
+//! than its predecessor; but everything that a write `w` releases has a place up to that of `w`, because the graph without `e` is coherent. So the
+//! interval can be computed before it is known what is read.
 
 use super::Model;
 use crate::graph::{EventId, Graph, INITIAL};

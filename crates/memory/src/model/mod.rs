@@ -14,15 +14,15 @@
 //!   psc  = ([Esc] ∪ [Fsc];hb?) ; scb ; ([Esc] ∪ hb?;[Fsc])   ∪   [Fsc] ; (hb ∪ hb;eco;hb) ; [Fsc]
 //! ```
 //!
-//! This is RC11 (Lahav, Vafeiadis, Kang, Hur, Dreyer, *Repairing sequential consistency in C/C++11*, PLDI 2017) with the release sequences of C++20, which
-//! later writes of the same thread do not belong to. It has no load buffering (PORF), which the C++ standard and some hardware allow.
+//! This is RC11 (Lahav, Vafeiadis, Kang, Hur, Dreyer, *Repairing sequential consistency in C/C++11*, PLDI 2017) with the release sequences of C++20,
+//! which later writes of the same thread do not belong to. It has no load buffering (PORF), which the C++ standard and some hardware allow.
 //!
-//! [`Model::defines`] is this definition, in relations. [`Model::admits`] is what the exploration asks: whether a graph that is consistent
-//! without its newest event is consistent with it. Tests compare the two.
+//! [`Model::defines`] is this definition, in relations. [`Model::admits`] is what the exploration asks: whether a graph that is consistent without
+//! its newest event is consistent with it. Tests compare the two.
 //!
 //! **Extensibility.** An event that reads the last write of its location, and is itself the last one there, or is on no location, never makes a
-//! consistent graph inconsistent: no relation leads from it to another event, so it is in no cycle, and an update is next to what it reads. So such choices
-//! need no check.
+//! consistent graph inconsistent: no relation leads from it to another event, so it is in no cycle, and an update is next to what it reads. So such
+//! choices need no check.
 //!
 //! # Which SC axiom
 //!
@@ -78,8 +78,8 @@ impl Model {
         }
     }
 
-    /// Whether a graph is consistent, if it is so without the events of `changed`, which are all that was added to it. They have no `porf`-successors but each
-    /// other.
+    /// Whether a graph is consistent, if it is so without the events of `changed`, which are all that was added to it. They have no `porf`-successors
+    /// but each other.
     #[must_use]
     pub fn admits(self, graph: &Graph, changed: &[EventId]) -> bool {
         changed

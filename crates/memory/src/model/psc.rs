@@ -4,8 +4,8 @@
 //!
 //! - `before(s)` is the right end, `[Esc] ∪ hb?;[Fsc]`: `s` itself, and for a fence everything that happens before it.
 //! - The predecessors of an event `y` in `po;[..]`, `hb|loc`, `mo` and `rb` are found by its clock and by places in modification order.
-//! - Those in `po≠loc ; hb ; po≠loc` are a clock. The last event before `y` in its thread that is not on the location of `y` has the largest hb-clock of all such. Of
-//!   each thread that clock contains a beginning; the events in it that are followed there by one on another location are all but
+//! - Those in `po≠loc ; hb ; po≠loc` are a clock. The last event before `y` in its thread that is not on the location of `y` has the largest hb-clock
+//!   of all such. Of each thread that clock contains a beginning; the events in it that are followed there by one on another location are all but
 //!   those at its end that are on one location (`alike`).
 //! - The left end, `[Esc] ∪ [Fsc];hb?`, is what is found if it is `SeqCst`, and the fences that happen before it or are it.
 

@@ -1,7 +1,7 @@
 //! Sequential consistency of one event: whether it is on a cycle of `po ∪ rf ∪ mo ∪ rb`.
 //!
-//! What can be reached from an event is, of each thread, all events from some index on, and of each location, all writes from some place on. So
-//! it is kept as a number for each thread and each location, and every event is looked at once for each of them.
+//! What can be reached from an event is, of each thread, all events from some index on, and of each location, all writes from some place on. So it is
+//! kept as a number for each thread and each location, and every event is looked at once for each of them.
 
 use crate::graph::{EventId, Graph, Kind};
 use crate::operation::Location;

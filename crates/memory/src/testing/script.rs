@@ -46,6 +46,10 @@ pub enum Step {
     SpinSwap(u32, Order),
     /// Adds 1 by a compare-exchange of what it reads first, until that succeeds.
     SpinExchange(u32, Order),
+    /// Starts a thread.
+    Spawn(u32),
+    /// Waits for the end of a thread.
+    Join(u32),
     /// Reads a cell that is not atomic.
     ReadCell(usize),
     /// Writes a cell that is not atomic.
@@ -69,6 +73,8 @@ pub enum Profile {
     Loops,
     /// Atomics, and accesses of a cell that is not atomic.
     Cells,
+    /// Atomics in threads that the first one starts, and waits for.
+    Threads,
 }
 
 /// A program as lists of steps.
@@ -100,7 +106,15 @@ impl Script {
             let (steps, iterations) = (steps.clone(), self.iterations);
             Box::new(move |run| interpret(&steps, iterations, run))
         };
-        Toy::new(self.threads.iter().map(body).collect())
+        let is_started = |thread: usize| {
+            let mut steps = self.threads.iter().flatten();
+            steps.any(|&step| step == Step::Spawn(thread as u32))
+        };
+        let first = (0..self.threads.len()).position(is_started);
+        Toy::with_children(
+            self.threads.iter().map(body).collect(),
+            first.unwrap_or(self.threads.len()),
+        )
     }
 
     /// A random program with two to four threads and at most this many events. (A step is an event, or none.)
@@ -115,6 +129,7 @@ impl Script {
             Profile::Flags => flags(&mut random, events),
             Profile::Loops => loops(&mut random, events),
             Profile::Cells => cells(&mut random, events),
+            Profile::Threads => threads(&mut random, events),
         }
     }
 }
@@ -135,6 +150,8 @@ fn interpret(steps: &[Step], iterations: usize, run: &mut Run<'_>) -> Result<(),
             Step::Fence(order) => run.fence(order)?,
             Step::Choose(alternatives) => last = run.choose(alternatives)?,
             Step::SkipUnlessZero(count) => at += if last == 0 { 0 } else { count },
+            Step::Spawn(child) => run.spawn(child)?,
+            Step::Join(child) => run.join(child)?,
             Step::Lock(lock) => run.lock(lock)?,
             Step::TryLock(lock) => {
                 if !run.try_lock(lock)? {
@@ -296,6 +313,23 @@ fn cells(random: &mut Random, events: usize) -> Script {
         let steps = &mut script.threads[random.below(threads) as usize];
         let access = random.of(&[Step::ReadCell(0), Step::WriteCell(0)]);
         steps.insert(random.below(steps.len() as u64 + 1) as usize, access);
+    }
+    script
+}
+
+fn threads(random: &mut Random, events: usize) -> Script {
+    let mut script = atomics(random, events);
+    for child in (1..script.threads.len() as u32).rev() {
+        // Each thread starts the next one, or the first one starts them all.
+        let parent = random.of(&[0, child as usize - 1]);
+        let steps = &mut script.threads[parent];
+        let at = random.below(steps.len() as u64 + 1) as usize;
+        steps.insert(at, Step::Spawn(child));
+        if random.below(3) > 0 {
+            let rest = steps.len() - at;
+            let after = at + 1 + random.below(rest as u64) as usize;
+            steps.insert(after, Step::Join(child));
+        }
     }
     script
 }

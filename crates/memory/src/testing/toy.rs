@@ -262,8 +262,15 @@ impl Toy {
     /// Threads that are there from the beginning.
     #[must_use]
     pub fn new(bodies: Vec<Body>) -> Self {
+        let first = bodies.len();
+        Self::with_children(bodies, first)
+    }
+
+    /// Threads of which the first ones are there from the beginning, and others start the rest.
+    #[must_use]
+    pub fn with_children(bodies: Vec<Body>, first: usize) -> Self {
         Self {
-            first: bodies.len(),
+            first,
             bodies,
             threads: Vec::new(),
             started: Vec::new(),
@@ -366,7 +373,8 @@ impl Program for Toy {
         self.threads.clear();
         self.threads.extend(self.bodies.iter().map(|_| Thread {
             made: Vec::new(),
-            next: Next::Ended,
+            // Until it is started.
+            next: Next::Blocked(Blocked::Infeasible),
             seen: Vec::new(),
         }));
         for thread in 0..self.first {

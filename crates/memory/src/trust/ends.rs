@@ -279,8 +279,8 @@ fn locks(graph: &Graph, thread: ThreadId, since: u32) -> Vec<Location> {
     locks.filter_map(|event| event.location).collect()
 }
 
-/// Whether an iteration would do the same if it read the last values: it has read them, but for those of locks that it takes and gives back. The values matter, not
-/// from which writes they are: two threads that spin with updates of one location overwrite each other's values by the same ones.
+/// Whether an iteration would do the same if it read the last values: it has read them, but for those of locks that it takes and gives back. The
+/// values matter, not from which writes they are: two threads that spin with updates of one location overwrite each other's values by the same ones.
 fn looks_the_same(graph: &Graph, thread: ThreadId, since: u32) -> bool {
     let locks = locks(graph, thread, since);
     iteration(graph, thread, since)

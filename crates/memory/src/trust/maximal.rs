@@ -30,8 +30,8 @@ impl<'a> Revisiting<'a> {
 
     /// The reads that it revisits, the oldest first.
     ///
-    /// A revisit of `r` deletes what is younger than `r` and not in the prefix. All of that, and `r`, must be default events. So the younger
-    /// `r` is, the less has to be checked, and once an event is found that is no default one, everything older is out of question.
+    /// A revisit of `r` deletes what is younger than `r` and not in the prefix. All of that, and `r`, must be default events. So the younger `r` is,
+    /// the less has to be checked, and once an event is found that is no default one, everything older is out of question.
     pub(super) fn reads(&self) -> Vec<EventId> {
         let graph = self.graph;
         let event = graph.event(self.write);
@@ -65,8 +65,8 @@ impl<'a> Revisiting<'a> {
                 || self.graph.event(write).stamp <= time)
     }
 
-    /// `maximal` of the paper: whether an event is as it was added, or would be, without a choice. It reads the last write that was there, is the last
-    /// write itself, is the first alternative.
+    /// `maximal` of the paper: whether an event is as it was added, or would be, without a choice. It reads the last write that was there, is the
+    /// last write itself, is the first alternative.
     fn is_default(&self, id: EventId) -> bool {
         let graph = self.graph;
         let event = graph.event(id);

@@ -1,10 +1,10 @@
 //! TruSt: every consistent execution graph of a program, each exactly once.
 //!
-//! After Kokologiannakis, Marmanis, Gladstein, Vafeiadis, *Truly stateless, optimal dynamic partial order reduction* (POPL 2022), algorithm 1. A graph is
-//! extended event by event. Which thread makes the next event does not matter; which write a read reads from, and where a write stands in
-//! modification order, is tried in all consistent ways. A read can only read from a write that is there already. So each new write also *revisits* the reads of
-//! its location: what is younger than the read and not in the prefix of the write is deleted, and the read reads from the write. For each graph
-//! exactly one way leads there, because a revisit may only delete events that were added in the default, *maximal* way.
+//! After Kokologiannakis, Marmanis, Gladstein, Vafeiadis, *Truly stateless, optimal dynamic partial order reduction* (POPL 2022), algorithm 1. A
+//! graph is extended event by event. Which thread makes the next event does not matter; which write a read reads from, and where a write stands in
+//! modification order, is tried in all consistent ways. A read can only read from a write that is there already. So each new write also *revisits*
+//! the reads of its location: what is younger than the read and not in the prefix of the write is deleted, and the read reads from the write. For
+//! each graph exactly one way leads there, because a revisit may only delete events that were added in the default, *maximal* way.
 //!
 //! ```text
 //! visit(G):
@@ -44,49 +44,56 @@
 //!
 //! # Why each graph exactly once
 //!
-//! *At least once.* Let `G` be a full consistent graph. Run the algorithm and at each step take the alternative that agrees with `G`. There is none only when a read
-//! `r` should read from a write `w` that is not there yet. Then let `r`, and everything up to `w`, be added in the default way, which is always consistent
-//! (extensibility, see [`model`](crate::model)). `w` is added at last, since its prefix in `G` does not contain `r` and is not affected; `r` can be revisited by
-//! `w`, because everything that is deleted is default, and the result agrees with `G` on more.
+//! *At least once.* Let `G` be a full consistent graph. Run the algorithm and at each step take the alternative that agrees with `G`. There is none
+//! only when a read `r` should read from a write `w` that is not there yet. Then let `r`, and everything up to `w`, be added in the default way,
+//! which is always consistent (extensibility, see [`model`](crate::model)). `w` is added at last, since its prefix in `G` does not contain `r` and is
+//! not affected; `r` can be revisited by `w`, because everything that is deleted is default, and the result agrees with `G` on more.
 //!
-//! *At most once.* From a graph and the rule that picks threads, its predecessor is determined. Which step was the last one can be told from the stamps: a revisited read is older than what
-//! it reads from, and what was added since is younger than both. If the last step has added an event, the predecessor is the graph without it. If it was a revisit of `r` by `w`,
-//! the predecessor is the graph in which `r`, and after it all events outside of the prefix of `w` up to `w`, are added in the default way; these are unique, because the
-//! default is. Two different predecessors would have to differ in a default choice.
+//! *At most once.* From a graph and the rule that picks threads, its predecessor is determined. Which step was the last one can be told from the
+//! stamps: a revisited read is older than what it reads from, and what was added since is younger than both. If the last step has added an event, the
+//! predecessor is the graph without it. If it was a revisit of `r` by `w`, the predecessor is the graph in which `r`, and after it all events outside
+//! of the prefix of `w` up to `w`, are added in the default way; these are unique, because the default is. Two different predecessors would have to
+//! differ in a default choice.
 //!
-//! The paper proves this for reads and writes that never wait. The departures below are tested (`tests/`: against enumeration, with 0 duplicates, 0 missing and 0 extra
-//! graphs), and each rule that something breaks without is a [`Rule`] with a test that it is missed.
+//! The paper proves this for reads and writes that never wait. The departures below are tested (`tests/`: against enumeration, with 0 duplicates, 0
+//! missing and 0 extra graphs), and each rule that something breaks without is a [`Rule`] with a test that it is missed.
 //!
 //! # Departures
 //!
-//! - **Updates are one event.** The paper's are a read and a write. A revisit of an update takes its writing part away; the new one makes its own revisits. The event keeps its stamp. An update that reads what another update has read is inconsistent as it stands, and is the only way to revisit that other one.
+//! - **Updates are one event.** The paper's are a read and a write. A revisit of an update takes its writing part away; the new one makes its own
+//!   revisits. The event keeps its stamp. An update that reads what another update has read is inconsistent as it stands, and is the only way to
+//!   revisit that other one.
 //! - **Places after the revisit.** The places of `a` are tried in the restricted graph, not before. So one revisit serves all of them.
 //! - **Choices** are default if the first alternative is taken.
-//! - **Threads** start and are joined by events; their ends are none. A join waits, like everything that waits it is not in the graph before.
-//! - **Waiting updates** (a lock: [`Update::waits`](crate::Update::waits)) are not in the graph until they need not wait for the last value. A revisit of a lock `r` by a write `a` that leaves
-//!   it locked removes `r`, if `a` is put at the end: its thread waits again. That `a` and its prefix are settled then keeps `r` from coming back by
-//!   a revisit that deletes `a`. Otherwise graphs would be visited twice as soon as locks are nested (`A{B{}} ∥ A{B{}} ∥ B{}`).
-//! - **Waiting at leaves.** Where threads wait at a leaf, each of them is tried with every value that it need not wait for. Its event is inconsistent there, but the revisits that
-//!   it makes are not: without them the other lock order of a deadlock is never found (`A{B{}} ∥ B{A{}}`).
+//! - **Threads** start and are joined by events; their ends are none. A join waits for the end of its thread, and is not in the
+//!   graph before that.
+//! - **Waiting updates** (a lock: [`Update::waits`](crate::Update::waits)) are not in the graph until they need not wait for the last value. A
+//!   revisit of a lock `r` by a write `a` that leaves it locked removes `r`, if `a` is put at the end: its thread waits again. That `a` and its
+//!   prefix are settled then keeps `r` from coming back by a revisit that deletes `a`. Otherwise graphs would be visited twice as soon as locks are
+//!   nested (`A{B{}} ∥ A{B{}} ∥ B{}`).
+//! - **Waiting at leaves.** Where threads wait at a leaf, each of them is tried with every value that it need not wait for. Its event is inconsistent
+//!   there, but the revisits that it makes are not: without them the other lock order of a deadlock is never found (`A{B{}} ∥ B{A{}}`).
 //!
-//!   An event that is tried at a leaf has to be inconsistent as it stands; otherwise the graph may be known. It is if the waiting update writes whenever it does not wait, and every other
-//!   write of the location is an update, or immediately follows a write of its own thread: locks, semaphores, parking. With other waiting updates no graph is missing, but some may
-//!   be visited more than once (both tested). Such graphs are counted ([`Counts::in_doubt`]); `Once`, whose waiting update only reads once all is done, counts too, but is
-//!   visited once (tested).
-//! - **Waiting reads** ([`Operation::Await`](crate::Operation::Await)) are not revisited by a write that they would wait for. Their condition must stay true once it is; that is
-//!   checked in every leaf.
-//! - **Settled events.** The prefix `P` of a write `a` that has revisited a read `r` is not deleted any more. In the paper this follows from `maximal`. Here it is a rule, since it is what
-//!   stays true if `r` was removed (waiting updates), and since it is cheap: a number for each thread. It also replaces a second stamp for the writing part of an update, which is younger
-//!   than its reading part if that was revisited: what was added between the two is in `P`.
+//!   If an event that is tried at a leaf is consistent as it stands, its graph may have been visited before. It is not if the waiting update writes
+//!   whenever it does not wait, and every other write of the location is an update, or immediately follows a write of its own thread: locks,
+//!   semaphores, parking. With other waiting updates no graph is missing, but some may be visited more than once (both tested). Such graphs are
+//!   counted ([`Counts::in_doubt`]); `Once`, whose waiting update only reads once all is done, counts too, but is visited once (tested).
+//! - **Waiting reads** ([`Operation::Await`](crate::Operation::Await)) are not revisited by a write that they would wait for. Their condition must
+//!   stay true once it is; that is checked in every leaf.
+//! - **Settled events.** The prefix `P` of a write `a` that has revisited a read `r` is not deleted any more. In the paper this follows from
+//!   `maximal`. Here it is a rule, since it is what stays true if `r` was removed (waiting updates), and since it is cheap: a number for each thread.
+//!   It also replaces a second stamp for the writing part of an update, which is younger than its reading part if that was revisited: what was added
+//!   between the two is in `P`.
 //!
 //! # Order of work, memory
 //!
-//! Depth-first with an explicit stack. Forward alternatives are kept as (event, alternative) against the graph under construction, which is cut back to the time of the frame; a
-//! backward revisit copies the restricted graph. A new run of the program is needed for each alternative that is consistent, so runs are leaves; whether an alternative
-//! is consistent is found without the program, because an update is a function of the value that it reads ([`Update`](crate::Update)).
+//! Depth-first with an explicit stack. Forward alternatives are kept as (event, alternative) against the graph under construction, which is cut back
+//! to the time of the frame; a backward revisit copies the restricted graph. A new run of the program is needed for each alternative that is
+//! consistent, so runs are leaves; whether an alternative is consistent is found without the program, because an update is a function of the value
+//! that it reads ([`Update`](crate::Update)).
 //!
-//! A graph that was put aside keeps the values of its run: all values of a graph are of one run, so that they can be compared with each other even
-//! if they are addresses.
+//! A graph that was put aside keeps the values of its run: all values of a graph are of one run, so that they can be compared with each other even if
+//! they are addresses.
 
 mod ends;
 mod maximal;
@@ -223,8 +230,8 @@ impl Trust {
         &self.counts
     }
 
-    /// Explores until there is nothing left or the visitor has seen enough. What is covered is what the model has: [`Extent::All`] means every execution
-    /// graph that it admits.
+    /// Explores until there is nothing left or the visitor has seen enough. What is covered is what the model has: [`Extent::All`] means every
+    /// execution graph that it admits.
     ///
     /// # Errors
     ///

@@ -1,8 +1,8 @@
 //! A new run of a program, up to a graph.
 //!
-//! The events are made in an order that is a function of the graph and extends `porf`: of each thread in turn as many as
-//! possible. Every read is answered by what the write that it reads from has written *in this run*, since what is an address differs from run to
-//! run. So all values of a graph are of one run. What decides about the shape of the graph is compared.
+//! The events are made in an order that is a function of the graph and extends `porf`: of each thread in turn as many as possible. Every read is
+//! answered by what the write that it reads from has written *in this run*, since what is an address differs from run to run. So all values of a
+//! graph are of one run. What decides about the shape of the graph is compared.
 
 use raddle_schedule::{Diverged, ThreadId};
 

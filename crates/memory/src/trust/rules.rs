@@ -9,7 +9,7 @@ pub enum Rule {
     Previous,
     /// The prefix of a write that has revisited something is not deleted.
     Settled,
-    /// Threads that wait at a leaf try to be earlier than those that they wait for.
+    /// At a leaf, the event of each thread that waits is tried with the older values that it need not wait for.
     WaitingAtLeaves,
 }
 

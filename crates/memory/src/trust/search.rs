@@ -430,7 +430,7 @@ impl<'a, P: Program, V: Visitor<P>> Search<'a, P, V> {
                         }
                         Some((thread, operation)) => {
                             self.graph.cut(time);
-                            self.try_to_be_earlier(thread, operation, run)?;
+                            self.try_older_values(thread, operation, run)?;
                         }
                     }
                 }
@@ -480,8 +480,8 @@ impl<'a, P: Program, V: Visitor<P>> Search<'a, P, V> {
         }
     }
 
-    /// `complete(G, u, op)` of the paper: an event has got what it reads from. If it is an update, it gets its ordering and its writing part, with the revisits of that. Whether
-    /// the graph is consistent then.
+    /// `complete(G, u, op)` of the paper: an event has got what it reads from. If it is an update, it gets its ordering and its writing part, with
+    /// the revisits of that. Whether the graph is consistent then.
     fn complete(&mut self, id: EventId, by: Option<EventId>) -> bool {
         let both = [id, by.unwrap_or(id)];
         let changed = match by {
@@ -507,8 +507,8 @@ impl<'a, P: Program, V: Visitor<P>> Search<'a, P, V> {
         is_consistent
     }
 
-    /// `revisit(G, a)` of the paper, for one read: the graph without what is younger than the read and not before the write, in which the read
-    /// reads from the write. It takes the place of the graph, which is put aside, and where the write can be put there is still to be tried.
+    /// `revisit(G, a)` of the paper, for one read: the graph without what is younger than the read and not before the write, in which the read reads
+    /// from the write. It takes the place of the graph, which is put aside, and where the write can be put there is still to be tried.
     fn revisit(&mut self, write: EventId, read: EventId) {
         self.counts.revisits += 1;
         let mut graph = self
@@ -560,9 +560,9 @@ impl<'a, P: Program, V: Visitor<P>> Search<'a, P, V> {
         });
     }
 
-    /// A thread waits at a leaf. It may have come before those that it waits for: its event is tried with whatever it need not wait for. That is
-    /// inconsistent as it stands, but its revisits need not be.
-    fn try_to_be_earlier(
+    /// A thread waits at a leaf. Its event is tried with the older values that it need not wait for. That is inconsistent as it stands, but the
+    /// revisits that the event makes need not be: in these, the threads that this one waits for come later.
+    fn try_older_values(
         &mut self,
         thread: ThreadId,
         mut operation: Operation,

@@ -114,6 +114,11 @@ fn random_loops() {
 }
 
 #[test]
+fn random_threads() {
+    campaign(Profile::Threads, 100, 7, against_enumeration);
+}
+
+#[test]
 fn random_flags() {
     campaign(Profile::Flags, 100, 8, against_enumeration);
 }

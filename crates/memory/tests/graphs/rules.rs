@@ -7,7 +7,7 @@ use raddle_memory::{Model, Rule};
 
 use crate::compare::{Difference, without};
 
-/// How much explorations without a rule differ, over some random programs, and how many of them come to a graph that is none.
+/// How much explorations without a rule differ, over some random programs, and with how many of them they fail because a graph is not closed.
 fn without_on(rule: Rule, profile: Profile, programs: u64, events: usize) -> (Difference, u64) {
     let (mut together, mut astray) = (Difference::default(), 0);
     for seed in 0..programs {

@@ -21,7 +21,7 @@ pub(crate) struct Outcomes {
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct State {
     memory: [u64; 4],
-    /// What the operations of each thread have read, and whether they have written. Iterations in vain are taken back.
+    /// What the operations of each thread have read, and whether they have written. An iteration after which the thread is in the same state is taken back.
     threads: Vec<Vec<(u64, bool)>>,
 }
 
