@@ -11,6 +11,16 @@
 //!   the event is on. From then on until the next [`restart`](Program::restart) the object is named so. A program never mixes both ways.
 //! - **Silent in between.** What a thread does between its events affects other threads only through the events. (Plain memory that is free of data
 //!   races is fine: happens-before is part of the order in which a replay makes events.)
+//!
+//! # Two kinds of programs
+//!
+//! *Real code* runs on stacks of its own. `next` is the operation that a thread has announced before it waits for the answer; its object has a
+//! location if an event of this run has told it one. `answer` binds the object to the location of the event, hands the value over, and lets the thread
+//! run to its next operation. The explorer answers with values of this run only, so they may be addresses. A loop that waits ends in
+//! [`Blocked::Spinning`] after an iteration in which nothing has changed; what knows how long that takes is the program, not the explorer.
+//!
+//! *An interpreter* keeps the local state of each thread. `next` looks at the next instruction that touches shared memory, `answer` executes it with
+//! the value that the event has, and `restart` goes back to the initial state. All objects have numbers beforehand.
 
 use raddle_schedule::{Diverged, ThreadId};
 

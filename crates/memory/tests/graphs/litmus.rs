@@ -377,3 +377,46 @@ fn the_order_of_seq_cst_events() {
     ];
     assert!(allows(&n6, Rc11, &[&[], &[2, 0]]));
 }
+
+#[test]
+fn happens_before_between_seq_cst_events() {
+    const Z: u32 = 2;
+    // W+RWC: the first write comes before the read of Z by what is neither a SeqCst event nor in one thread.
+    let passed_on: [Thread; 3] = [
+        |t| {
+            t.store(X, 1, SeqCst)?;
+            t.store(Y, 1, Release)
+        },
+        |t| {
+            let (y, z) = (t.load(Y, Acquire)?, t.load(Z, SeqCst)?);
+            t.see(y);
+            t.see(z);
+            Ok(())
+        },
+        |t| {
+            t.store(Z, 1, SeqCst)?;
+            let x = t.load(X, SeqCst)?;
+            t.see(x);
+            Ok(())
+        },
+    ];
+    graphs(&passed_on, &[(Rc11, 7), (Ra, 8), (Sc, 7)]);
+    assert!(!allows(&passed_on, Rc11, &[&[], &[1, 0], &[0]]));
+    assert!(allows(&passed_on, Ra, &[&[], &[1, 0], &[0]]));
+    // IRIW with fences between the reads, which see the writes in different orders.
+    let fences: [Thread; 4] = [
+        |t| t.store(X, 1, Relaxed),
+        |t| t.store(Y, 1, Relaxed),
+        |t| {
+            t.load(X, Relaxed)?;
+            t.fence(SeqCst)?;
+            t.load(Y, Relaxed).map(|_| ())
+        },
+        |t| {
+            t.load(Y, Relaxed)?;
+            t.fence(SeqCst)?;
+            t.load(X, Relaxed).map(|_| ())
+        },
+    ];
+    graphs(&fences, &[(Rc11, 15), (Ra, 16), (Sc, 15)]);
+}
