@@ -100,6 +100,45 @@ fn chase_lev() {
     complete(toy(1), &[(Rc11, 65), (Sc, 59)]);
 }
 
+/// GenMC's `lock-nested`, whose threads that do the same it counts once: 6.
+#[test]
+fn nested_locks_and_assumptions() {
+    const X: u32 = 0;
+    const Y: u32 = 1;
+    const TURN: u32 = 2;
+    const FLAG: u32 = 3;
+    let toy = || {
+        let first = |t: &mut Run<'_>| {
+            let turn = t.add(TURN, 1, SeqCst)?;
+            t.assume(turn < 2)?;
+            t.lock(Y)?;
+            t.write_cell(0);
+            t.unlock(Y)
+        };
+        Toy::default()
+            .thread(first)
+            .thread(first)
+            .thread(|t| {
+                t.lock(Y)?;
+                let turn = t.add(TURN, 1, SeqCst)?;
+                t.assume(turn == 3)?;
+                t.store(FLAG, 1, SeqCst)?;
+                t.lock(X)?;
+                t.unlock(X)?;
+                t.unlock(Y)
+            })
+            .thread(|t| {
+                t.lock(X)?;
+                let turn = t.add(TURN, 1, SeqCst)?;
+                t.assume(turn == 2)?;
+                let flag = t.load(FLAG, SeqCst)?;
+                t.assume(flag == 1)?;
+                t.unlock(X)
+            })
+    };
+    complete(toy, &[(Rc11, 12), (Sc, 12)]);
+}
+
 #[test]
 fn ticket_lock() {
     let toy = || {

@@ -97,7 +97,7 @@ fn failed_tries_synchronise_with_nothing() {
     compare(&mut same(2, tries), Rc11, 1, true);
 }
 
-/// The counts are those of the specification of this crate: as many as the orders that matter, for the better ways.
+/// A counter orders all arrivals. Slots have as many graphs as there are answers to who leads, and one if nobody asks.
 #[test]
 fn barriers() {
     for (threads, orders) in [(2, 2), (3, 6), (4, 24)] {
