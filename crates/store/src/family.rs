@@ -11,6 +11,14 @@ pub trait Word: Send + Sync {
     /// A word of that value.
     fn new(value: u64) -> Self;
 
+    /// That many zeros.
+    fn zeros(len: usize) -> Box<[Self]>
+    where
+        Self: Sized,
+    {
+        (0..len).map(|_| Self::new(0)).collect()
+    }
+
     /// The value, and everything that was written before whoever wrote it has
     /// [claimed](Self::claim) the word.
     fn load(&self) -> u64;
@@ -65,6 +73,12 @@ impl Word for AtomicU64 {
     #[inline]
     fn new(value: u64) -> Self {
         Self::new(value)
+    }
+
+    /// Memory that the system gives out is zero: whoever writes there first touches it, not whoever asks for it, who may hold a lock
+    /// meanwhile.
+    fn zeros(len: usize) -> Box<[Self]> {
+        vec![0; len].into_iter().map(Self::new).collect()
     }
 
     #[inline]

@@ -26,12 +26,16 @@
 //!
 //! A small level is not worth the trouble of waking the others; the first worker does
 //! it alone.
+//!
+//! *What waiting costs:* to wake a thread that sleeps takes longer than to expand a hundred states, so whoever waits looks for
+//! news [for a while](BEFORE_SLEEPING) before sleeping. Chunks get smaller towards the end of a level. The room of a level that was expanded is that of the
+//! level after the next: giving it back, and touching other memory, would have all workers wait for the kernel.
 
 use std::ops::Range;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use raddle_outcome::{Assumption, Kind};
 use raddle_store::{Inserted, StateId, Store, StoreFull, Tell};
@@ -51,6 +55,9 @@ const WORTH_WAKING: usize = 16;
 /// The most states that a worker takes at a time.
 const LARGEST_CHUNK: usize = 64;
 
+/// How long a worker that waits looks for news before it sleeps.
+const BEFORE_SLEEPING: Duration = Duration::from_micros(50);
+
 /// How long the first worker waits for the others before it looks at the clock.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 
@@ -60,7 +67,8 @@ struct Level {
     depth: u32,
     /// What each worker has found.
     segments: Vec<Segment>,
-    chunk: usize,
+    /// How many share it out.
+    workers: usize,
 }
 
 /// Those that one worker has found. Each is in cache lines of its own: its worker changes it more often than others.
@@ -99,7 +107,9 @@ impl Level {
         let segments = (0..self.segments.len()).map(|next| (worker + next) % self.segments.len());
         let mut with_some = segments.filter(|segment| self.segments[*segment].left() > 0);
         with_some.find_map(|segment| {
-            let chunk = self.segments[segment].take_chunk(self.chunk);
+            // Small enough that all are busy until the end.
+            let size = (self.left() / (4 * self.workers)).clamp(1, LARGEST_CHUNK);
+            let chunk = self.segments[segment].take_chunk(size);
             (!chunk.is_empty()).then_some((segment, chunk))
         })
     }
@@ -235,6 +245,8 @@ struct Crew {
     workers: usize,
     /// The most memory that two levels took.
     most_bytes: AtomicUsize,
+    /// How often the orders were changed in a way that somebody waits for.
+    changes: AtomicUsize,
 }
 
 #[derive(Default)]
@@ -250,6 +262,8 @@ struct Orders {
     done: bool,
     /// What these workers have brought back from it.
     harvests: Vec<Harvest>,
+    /// Room for what each worker finds: that of levels that were expanded.
+    room: Vec<Vec<StateId>>,
 }
 
 /// What a worker brings back from a level.
@@ -270,9 +284,33 @@ impl Crew {
         self.orders.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wait<'g>(&self, orders: MutexGuard<'g, Orders>) -> MutexGuard<'g, Orders> {
-        let orders = self.changed.wait(orders);
-        orders.unwrap_or_else(PoisonError::into_inner)
+    /// Says that the orders, which are locked, have changed.
+    fn announce(&self) {
+        self.changes.fetch_add(1, Ordering::Relaxed);
+        self.changed.notify_all();
+    }
+
+    /// Waits until the orders may have changed, or somebody has slept for that long; says whether the latter.
+    fn wait<'g>(
+        &'g self,
+        orders: MutexGuard<'g, Orders>,
+        longest: Duration,
+    ) -> (MutexGuard<'g, Orders>, bool) {
+        let seen = self.changes.load(Ordering::Relaxed);
+        let has_changed = || self.changes.load(Ordering::Relaxed) != seen;
+        drop(orders);
+        let begun = Instant::now();
+        while !has_changed() && begun.elapsed() < BEFORE_SLEEPING {
+            std::hint::spin_loop();
+        }
+        let orders = self.orders();
+        // Nobody changes them now.
+        if has_changed() {
+            return (orders, false);
+        }
+        let woken = self.changed.wait_timeout(orders, longest);
+        let (orders, timeout) = woken.unwrap_or_else(PoisonError::into_inner);
+        (orders, timeout.timed_out())
     }
 
     /// Has the other workers begin with a level.
@@ -282,7 +320,7 @@ impl Crew {
         orders.number += 1;
         orders.lessons = lessons.map(Arc::new);
         orders.working = self.workers - 1;
-        self.changed.notify_all();
+        self.announce();
     }
 
     /// Waits until the other workers have come to the end of the level, and calls `meanwhile`
@@ -290,14 +328,39 @@ impl Crew {
     fn gather(&self, mut meanwhile: impl FnMut()) -> Vec<Harvest> {
         let mut orders = self.orders();
         while orders.working > 0 {
-            let woken = self.changed.wait_timeout(orders, BETWEEN_LOOKS);
-            let (guard, timeout) = woken.unwrap_or_else(PoisonError::into_inner);
-            orders = guard;
-            if timeout.timed_out() {
+            let timed_out;
+            (orders, timed_out) = self.wait(orders, BETWEEN_LOOKS);
+            if timed_out {
                 meanwhile();
             }
         }
+        orders.level = Arc::default();
         std::mem::take(&mut orders.harvests)
+    }
+
+    /// Takes room that a worker has for what it finds.
+    fn room(&self, worker: usize) -> Vec<StateId> {
+        let mut orders = self.orders();
+        orders
+            .room
+            .get_mut(worker)
+            .map(std::mem::take)
+            .unwrap_or_default()
+    }
+
+    /// Keeps the room of a level that was expanded, which nobody else knows any more.
+    fn keep_room(&self, level: Arc<Level>) {
+        let Some(level) = Arc::into_inner(level) else {
+            return;
+        };
+        let mut orders = self.orders();
+        orders.room.resize_with(self.workers, Vec::new);
+        for (room, segment) in orders.room.iter_mut().zip(level.segments) {
+            if room.capacity() < segment.states.capacity() {
+                *room = segment.states;
+                room.clear();
+            }
+        }
     }
 
     /// What the others do: level after level, until there is no more.
@@ -315,13 +378,16 @@ impl Crew {
         loop {
             let mut orders = self.orders();
             while orders.number == seen && !orders.done {
-                orders = self.wait(orders);
+                (orders, _) = self.wait(orders, Duration::MAX);
             }
             if orders.done {
                 return;
             }
             seen = orders.number;
             engine.worklist.level = Arc::clone(&orders.level);
+            if let Some(room) = orders.room.get_mut(worker) {
+                engine.worklist.found = std::mem::take(room);
+            }
             let lessons = orders.lessons.clone();
             drop(orders);
             if let Some(lessons) = lessons {
@@ -336,13 +402,14 @@ impl Crew {
             let mut orders = self.orders();
             orders.harvests.push(harvest);
             orders.working = orders.working.saturating_sub(1);
-            self.changed.notify_all();
+            self.announce();
         }
     }
 }
 
 /// Takes what an engine has found in a level.
 fn harvest(engine: &mut Engine<'_, '_, Share<'_>>, lessons: Option<Lessons>) -> Harvest {
+    engine.worklist.level = Arc::default();
     Harvest {
         worker: engine.worklist.worker,
         lessons,
@@ -364,7 +431,7 @@ impl Drop for StopOnPanic<'_> {
             let mut orders = self.0.orders();
             orders.done = true;
             orders.working = 0;
-            self.0.changed.notify_all();
+            self.0.announce();
         }
     }
 }
@@ -480,12 +547,12 @@ fn lead<'r, S: System>(
         let share = states / crew.workers;
         let level = Arc::new(Level {
             depth,
-            // Small enough that all are busy until the end.
-            chunk: (share / 8).clamp(1, LARGEST_CHUNK),
+            workers: crew.workers,
             segments,
         });
         depth += 1;
         engine.worklist.level = Arc::clone(&level);
+        engine.worklist.found = crew.room(0);
         let together = share >= WORTH_WAKING && crew.workers > 1;
         if together {
             crew.begin(&level, reduction.lessons());
@@ -527,6 +594,8 @@ fn lead<'r, S: System>(
         let next = segments.iter().map(|segment| segment.states.capacity());
         let both = level.capacity() + next.sum::<usize>();
         (crew.most_bytes).fetch_max(both * size_of::<StateId>(), Ordering::Relaxed);
+        engine.worklist.level = Arc::default();
+        crew.keep_room(level);
         let found = settings.stop == Stop::AtFirst && !engine.findings.list.is_empty();
         if found || crew.in_vain.load(Ordering::Relaxed) {
             break;
@@ -548,7 +617,7 @@ fn lead<'r, S: System>(
     }
     let mut orders = crew.orders();
     orders.done = true;
-    crew.changed.notify_all();
+    crew.announce();
     drop(orders);
     engine.count_states();
     Round {

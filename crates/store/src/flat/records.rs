@@ -95,7 +95,7 @@ impl<F: Family> Records<F> {
                 // What is not taken yet is a small part of all.
                 let size = needed.max((allocator.words / 16).clamp(FIRST_PAGE, PAGE));
                 let page = self.pages.make(allocator.pages, OnceLock::new);
-                page.get_or_init(|| (0..size).map(|_| F::Word::new(0)).collect());
+                page.get_or_init(|| F::Word::zeros(size));
                 allocator.pages += 1;
                 allocator.taken = 0;
                 allocator.size = size;
