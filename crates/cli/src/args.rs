@@ -108,8 +108,8 @@ pub(crate) struct Check {
     pub(crate) symmetry: SymmetryArg,
 
     /// Where states are kept: `flat` is the fastest, `tree` takes ten bytes a state, `compact` fewer; `auto` begins with `flat`, and
-    /// goes over to the others when memory gets short. `fingerprint` and `bits:SIZE` are for searches that fit nowhere else: they may miss
-    /// states, and never verify.
+    /// goes over to the others when memory gets short. `fingerprint`, `fingerprint:128` and `bits:SIZE` are for searches that fit nowhere else: they may
+    /// miss states, and never verify.
     #[arg(long, value_parser = store, default_value = "auto", value_name = "WHICH")]
     pub(crate) store: StoreKind,
 

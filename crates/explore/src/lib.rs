@@ -56,8 +56,8 @@ pub use reduction::{
 };
 pub use replay::{Replayed, canonical_path, repeats_fairly, replay};
 pub use search::{
-    Asked, Cause, Noticed, Order, Outcome, Progress, Search, Statistics, StoreKind, Violation,
-    not_preserved,
+    Asked, Cause, HashWidth, Noticed, Order, Outcome, Progress, Search, Statistics, StoreKind,
+    Violation, not_preserved,
 };
 pub use system::{
     Access, AccessKind, Action, Choice, Fault, FaultKind, Footprint, Guard, Location, Place,

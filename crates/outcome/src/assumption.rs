@@ -121,7 +121,7 @@ kinds! {
     /// The store could take no more states.
     StoreFull Limit "store-full" "the store of states is full";
     /// States were told apart by fingerprints, and two can have the same.
-    Fingerprints Limit "fingerprints" "states were told apart by 64 bits of a hash, so some may have been missed";
+    Fingerprints Limit "fingerprints" "states were told apart by a hash of each, so some may have been missed";
     /// States were remembered by a few bits of a table, which can be those of others.
     Bits Limit "bits" "states were remembered by a few bits of a table, so some may have been missed";
     /// Somebody cancelled it.

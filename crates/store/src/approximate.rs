@@ -1,4 +1,4 @@
-//! [`Approximate`]: states by 64 bits of a hash, for searches that fit nowhere else.
+//! [`Approximate`]: states by 64 bits of a hash, for searches that fit nowhere else. [`Wide`] is the same for 128 bits.
 //!
 //! A state is named by its *fingerprint*, and only that is remembered, whole or by a few bits (`filter.rs`). What is not remembered
 //! are the words: they are kept beside, from when a state is found to be new until the level after it begins
@@ -15,7 +15,7 @@
 //! # How probable it is that a state was missed
 //!
 //! With `n` states and fingerprints that are as good as random: of `n * n / 2` pairs of states, each has the same fingerprint with probability
-//! `2^-64`. So it is at most `n^2 / 2^65` that any two have. In a table of bits of which a part `f` is set, three bits of a new state are all set with
+//! `2^-64`. So it is at most `n^2 / 2^65` that any two have, and `n^2 / 2^129` with 128 bits. In a table of bits of which a part `f` is set, three bits of a new state are all set with
 //! probability `f^3`, and it was less before, when fewer were set: so it is at most `n * f^3` that this has ever happened.
 
 use crate::batch::Batch;
@@ -28,6 +28,9 @@ use crate::{Inserted, Memory, StateId, Store, Tell, Told, Worker};
 
 mod filter;
 mod waiting;
+mod wide;
+
+pub use wide::Wide;
 
 use filter::{Bits, Entered, Filter};
 use waiting::Waiting;
@@ -35,7 +38,7 @@ use waiting::Waiting;
 /// How a store that is not exact remembers states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Remembers {
-    /// By 64 bits of a hash.
+    /// By a hash of each.
     Fingerprints,
     /// By a few bits of a table.
     Bits,
@@ -176,6 +179,10 @@ impl<F: Family> Store for Approximate<F> {
 
     fn begin_level(&self) {
         self.waiting.begin_level();
+    }
+
+    fn end_reading(&self) {
+        self.waiting.forget();
     }
 }
 

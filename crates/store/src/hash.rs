@@ -60,12 +60,28 @@ pub fn hash_words(words: &[u64]) -> u64 {
 #[must_use]
 #[inline]
 pub(crate) fn fingerprint(words: &[u64]) -> u64 {
+    scramble(sum(words, 0)).max(1)
+}
+
+/// The same of `2^-128`, in two words: the first is that fingerprint, the second has other keys.
+#[must_use]
+#[inline]
+pub(crate) fn wide_fingerprint(words: &[u64]) -> [u64; 2] {
+    [fingerprint(words), scramble(sum(words, OTHER_KEYS))]
+}
+
+/// What makes the keys of places others.
+const OTHER_KEYS: u64 = 0x5851_f42d_4c95_7f2d;
+
+/// The sum of words, each of which is mixed with the key of its place.
+#[inline]
+fn sum(words: &[u64], keys: u64) -> u64 {
     let mut sum = words.len() as u64;
     for (place, &word) in words.iter().enumerate() {
-        let key = (place as u64 + 1).wrapping_mul(ODD);
+        let key = (place as u64 + 1).wrapping_mul(ODD) ^ keys;
         sum = sum.wrapping_add(scramble(word ^ scramble(key)));
     }
-    scramble(sum).max(1)
+    sum
 }
 
 /// A bijection that spreads every bit over all.
@@ -110,6 +126,11 @@ mod tests {
                 let alike = all - tags.len();
                 let names: HashSet<u64> = states.iter().map(|s| fingerprint(s)).collect();
                 assert_eq!(names.len(), all);
+                // The halves of a wide one say nothing of each other: some bits of both are as good as bits of one.
+                let halves = states.iter().map(|state| wide_fingerprint(state));
+                let halves = halves.map(|[one, other]| one >> 48 << 16 | other & 0xffff);
+                let alike_in_halves = all - halves.collect::<HashSet<_>>().len();
+                assert!(alike_in_halves < 40, "{alike_in_halves}");
                 assert!(
                     alike < 40,
                     "{words} of {bound} << {shift}: {alike} of {all}"

@@ -6,11 +6,11 @@
 //! - [`Flat`] keeps the words of every state. It is the fastest.
 //! - [`Tree`] keeps what states have in common once: a state is a pair of numbers. It comes in two ways, of which `compact` is
 //!   the smallest.
-//! - [`Approximate`] remembers hashes, or less. It is for searches that fit nowhere else, and is not exact.
+//! - [`Approximate`] and [`Wide`] remember hashes, or less. They are for searches that fit nowhere else, and are not exact.
 //!
 //! # What every store promises
 //!
-//! **Exactness,** but for [`Approximate`]. Two different sequences of words are never taken for one, and no sequence is
+//! **Exactness,** but for these. Two different sequences of words are never taken for one, and no sequence is
 //! taken for two.
 //!
 //! **One number, one `New`.** However many workers insert a state at the same time, all are told the same
@@ -55,7 +55,7 @@ pub mod parts;
 mod prefetch;
 pub mod tree;
 
-pub use approximate::{Approximate, Approximation, Remembers};
+pub use approximate::{Approximate, Approximation, Remembers, Wide};
 pub use batch::Batch;
 pub use flat::Flat;
 pub use hash::hash_words;
@@ -152,6 +152,9 @@ pub trait Store: Send + Sync {
     /// From now on, only states are read that were inserted since this was called the last time, or will be. Nobody may be inserting or
     /// reading states at the same time. A store that is exact keeps all others too.
     fn begin_level(&self) {}
+
+    /// No states are read any more, and what is kept only for that is given back. A store that is exact keeps everything.
+    fn end_reading(&self) {}
 }
 
 /// Memory by what it is taken for.

@@ -7,7 +7,7 @@ use raddle::sync::{Arc, RwLock};
 use raddle_store::family::{Family, Lock, Word};
 use raddle_store::lines::{Claim, Lines};
 use raddle_store::{
-    Approximate, Batch, Changed, Flat, Inserted, Packed, StateId, Store, Tell, Tree,
+    Approximate, Batch, Changed, Flat, Inserted, Packed, StateId, Store, Tell, Tree, Wide,
 };
 
 /// Atomics and locks whose operations are steps of a schedule.
@@ -228,6 +228,8 @@ fn two_workers_insert_the_same_and_different_states() {
     assert!(inserts(compact, &[1, 2], &[&[3], &[3]]) > 1);
     let fingerprints = || Approximate::<Checked>::fingerprints(usize::MAX);
     assert!(inserts(fingerprints, &[], &[&[1], &[1]]) > 1);
+    let wide = || Wide::<Checked>::with_limit(usize::MAX);
+    assert!(inserts(wide, &[], &[&[1], &[1]]) > 1);
     let bits = || Approximate::<Checked>::bits(usize::MAX, 64);
     assert!(inserts(bits, &[], &[&[1], &[1]]) > 1);
 }

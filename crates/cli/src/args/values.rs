@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use raddle_explore::{Property, PropertySet, StoreKind};
+use raddle_explore::{HashWidth, Property, PropertySet, StoreKind};
 use raddle_schedule::explorers::{ALL, Entry, by_name};
 
 /// One word of `--property`.
@@ -83,16 +83,18 @@ const BITS: u64 = 256 << 20;
 pub(super) fn store(text: &str) -> Result<StoreKind, String> {
     match text.split_once(':') {
         Some(("bits", bytes)) => Ok(StoreKind::Bits(size(bytes)?)),
+        Some(("fingerprint", "64")) => Ok(StoreKind::Fingerprint(HashWidth::Bits64)),
+        Some(("fingerprint", "128")) => Ok(StoreKind::Fingerprint(HashWidth::Bits128)),
         _ => match text {
             "auto" => Ok(StoreKind::Auto),
             "flat" => Ok(StoreKind::Flat),
             "tree" => Ok(StoreKind::Tree),
             "compact" => Ok(StoreKind::Compact),
-            "fingerprint" => Ok(StoreKind::Fingerprint),
+            "fingerprint" => Ok(StoreKind::Fingerprint(HashWidth::default())),
             "bits" => Ok(StoreKind::Bits(BITS)),
             _ => Err(
-                "there is no such store; there are: auto, flat, tree, compact, fingerprint, bits, \
-                 bits:SIZE"
+                "there is no such store; there are: auto, flat, tree, compact, fingerprint, \
+                 fingerprint:64, fingerprint:128, bits, bits:SIZE"
                     .into(),
             ),
         },

@@ -12,7 +12,7 @@ const WAITS: &str = "int x; mutex m;
 const MANY: &str = "void a() { int x = choose(0..1000000); assert(x >= 0); } run a();";
 
 /// What there is to check, and the kinds of assumptions that the answer rests on.
-const CHECKS: [(&str, &[&str], &[&str]); 23] = [
+const CHECKS: [(&str, &[&str], &[&str]); 24] = [
     (RIGHT, &[], &[]),
     (RIGHT, &["--explore", "optimal"], &[]),
     (RIGHT, &["--explore", "iterative"], &[]),
@@ -30,6 +30,7 @@ const CHECKS: [(&str, &[&str], &[&str]); 23] = [
     ),
     (RIGHT, &["--store", "fingerprint"], &["fingerprints"]),
     (WRONG, &["--store", "fingerprint"], &["fingerprints"]),
+    (RIGHT, &["--store", "fingerprint:128"], &["fingerprints"]),
     (RIGHT, &["--store", "bits:1M"], &["bits"]),
     (VACUOUS, &[], &["vacuous", "assume"]),
     (VACUOUS, &["--explore", "optimal"], &["assume", "vacuous"]),

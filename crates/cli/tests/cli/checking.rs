@@ -187,7 +187,7 @@ fn states_are_kept_where_one_says() {
         let line = format!("store                   {kept_in}");
         raddle(&arguments).exits(0).says(&[&line, "of these bytes"]);
     }
-    for wrong in ["attic", "bits:", "bits:many", "flat:1M"] {
+    for wrong in ["attic", "bits:", "bits:many", "flat:1M", "fingerprint:32"] {
         raddle(&["check", VERIFIED, "--store", wrong]).exits(2);
     }
 }
@@ -196,6 +196,8 @@ fn states_are_kept_where_one_says() {
 fn approximate_stores_never_verify() {
     for (store, kept_in) in [
         ("fingerprint", "fingerprint"),
+        ("fingerprint:64", "fingerprint"),
+        ("fingerprint:128", "fingerprint:128"),
         ("bits", "bits"),
         ("bits:64K", "bits"),
     ] {

@@ -27,7 +27,7 @@ mod worklist;
 
 pub use monitor::Progress;
 pub use outcome::{Asked, Cause, Noticed, Outcome, Statistics, Violation, not_preserved};
-pub use stores::StoreKind;
+pub use stores::{HashWidth, StoreKind};
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use raddle_store::family::Std;
 use raddle_store::{
-    Approximate, Batch, Changed, Flat, Form, Sample, StateId, Store, StoreFull, Tell, Tree, Worker,
+    Approximate, Batch, Changed, Flat, Form, Sample, StateId, Store, StoreFull, Tell, Tree, Wide,
+    Worker,
 };
 
 use crate::parts::Packed;
@@ -24,12 +25,22 @@ pub enum StoreKind {
     Tree,
     /// The same in fewer bits: the smallest.
     Compact,
-    /// 64 bits of a hash for each state: some may be missed, so nothing is ever verified. Only a breadth-first search
+    /// A hash of each state: some may be missed, so nothing is ever verified. Only a breadth-first search
     /// forgets the words of states.
-    Fingerprint,
+    Fingerprint(HashWidth),
     /// A table of that many bytes, but at most half of the memory that is [allowed](super::Search::max_memory), and a few bits of it for each state: the
     /// same, with more that are missed.
     Bits(u64),
+}
+
+/// How many bits of a hash are kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum HashWidth {
+    /// Ten bytes a state. Among four billion, two have the same hash with a probability of one half.
+    #[default]
+    Bits64,
+    /// Three times as much, and no two have the same before memory ends.
+    Bits128,
 }
 
 /// When a search by distance pauses, at the end of a level, to go over to another store.
@@ -71,7 +82,12 @@ impl StoreKind {
     pub(super) fn new_store(self, limits: Limits, form: Option<Form>) -> Box<dyn Store> {
         let Limits { states, bytes } = limits;
         match self {
-            Self::Fingerprint => Box::new(Approximate::<Std>::fingerprints(states).within(bytes)),
+            Self::Fingerprint(HashWidth::Bits64) => {
+                Box::new(Approximate::<Std>::fingerprints(states).within(bytes))
+            }
+            Self::Fingerprint(HashWidth::Bits128) => {
+                Box::new(Wide::<Std>::with_limit(states).within(bytes))
+            }
             Self::Bits(size) => {
                 // The words of states that wait need memory too.
                 let size = usize::try_from(size).unwrap_or(usize::MAX).min(bytes / 2);
@@ -102,7 +118,7 @@ impl StoreKind {
                 ]
             }
             (Self::Auto | Self::Flat, _) => vec![until(Self::Flat, None)],
-            (Self::Fingerprint | Self::Bits(_), _) => vec![until(self, None)],
+            (Self::Fingerprint(_) | Self::Bits(_), _) => vec![until(self, None)],
             (Self::Tree | Self::Compact, _) => vec![
                 until(self, Some(Pause::States(ENOUGH_TO_LEARN))),
                 until(self, None),

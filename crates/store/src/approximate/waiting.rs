@@ -1,4 +1,7 @@
 //! [`Waiting`]: the words of states that wait to be expanded.
+//!
+//! A map doubles when it is full. If all shards were equally large, all would double at the same time, and the limit on memory be passed before anybody
+//! looks. So the largest gets twice as many states as the smallest, and they double one after another.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -8,9 +11,14 @@ use crate::family::{Family, Lock};
 
 const SHARDS: usize = 64;
 
+/// Into how many equal parts names are divided.
+const PARTS: usize = 1 << 12;
+
 /// Words by fingerprints, of the level that is expanded and of the next one.
 pub(super) struct Waiting<F: Family> {
     shards: Box<[F::Lock<Shard>]>,
+    /// Which shard has which part of the names.
+    shard_of: Box<[u8]>,
     /// The most memory that two levels took.
     most_bytes: AtomicUsize,
 }
@@ -53,6 +61,15 @@ impl Level {
         Some(&self.words[start..start + length as usize])
     }
 
+    fn add(&mut self, name: u64, words: &[u64]) {
+        let start = self.words.len();
+        if self.words.capacity() - start < words.len() {
+            self.words.reserve_exact(start / 8 + words.len());
+        }
+        self.places.insert(name, (start, words.len() as u32));
+        self.words.extend_from_slice(words);
+    }
+
     fn memory_bytes(&self) -> usize {
         // One byte more for each place of the map.
         let place = size_of::<(u64, (usize, u32))>() + 1;
@@ -66,20 +83,25 @@ impl<F: Family> Waiting<F> {
             shards: (0..SHARDS)
                 .map(|_| F::Lock::new(Shard::default()))
                 .collect(),
+            shard_of: (0..PARTS)
+                .map(|part| {
+                    let octave = 1.0 + part as f64 / PARTS as f64;
+                    (SHARDS as f64 * octave.log2()) as u8
+                })
+                .collect(),
             most_bytes: AtomicUsize::new(0),
         }
     }
 
     fn shard(&self, name: u64) -> &F::Lock<Shard> {
-        &self.shards[(name >> 20) as usize % SHARDS]
+        let part = (name >> 20) as usize % PARTS;
+        &self.shards[usize::from(self.shard_of[part])]
     }
 
     /// Adds a state to the next level.
     pub(super) fn add(&self, name: u64, words: &[u64]) {
-        self.shard(name).write(|Shard { next, .. }| {
-            (next.places).insert(name, (next.words.len(), words.len() as u32));
-            next.words.extend_from_slice(words);
-        });
+        self.shard(name)
+            .write(|Shard { next, .. }| next.add(name, words));
     }
 
     /// Reads a state, in place of what was in the buffer. Panics if it does not wait.
@@ -98,6 +120,14 @@ impl<F: Family> Waiting<F> {
         for shard in &self.shards {
             shard.write(|shard| shard.now = std::mem::take(&mut shard.next));
         }
+    }
+
+    /// Forgets all states.
+    pub(super) fn forget(&self) {
+        for shard in &self.shards {
+            shard.write(|shard| *shard = Shard::default());
+        }
+        self.most_bytes.store(0, Ordering::Relaxed);
     }
 
     /// How much memory it takes, or took at most.

@@ -90,7 +90,11 @@ fn all_stores_give_the_same_with_any_number_of_workers() {
 fn approximate_stores_never_verify() {
     let failing = [Increment(0), Assert(0, 1), Lock(0), Increment(1), Lock(1)];
     let other = [Lock(1), Read(0), WriteNext(0), Assert(1, 0), Lock(0)];
-    let kinds = [StoreKind::Fingerprint, StoreKind::Bits(1 << 16)];
+    let kinds = [
+        StoreKind::Fingerprint(HashWidth::Bits64),
+        StoreKind::Fingerprint(HashWidth::Bits128),
+        StoreKind::Bits(1 << 16),
+    ];
     for system in [
         Counters::racing(4),
         Counters::racing(4).with_limit(2),
@@ -98,7 +102,7 @@ fn approximate_stores_never_verify() {
         Counters::new(&[]),
     ] {
         for order in ORDERS {
-            for (kind, workers) in [(kinds[0], 1), (kinds[0], 3), (kinds[1], 1), (kinds[1], 3)] {
+            for (kind, workers) in kinds.into_iter().flat_map(|kind| [(kind, 1), (kind, 3)]) {
                 for all in [false, true] {
                     let search = |kind| {
                         let search = Search::new().order(order).store(kind).workers(workers);
@@ -107,7 +111,7 @@ fn approximate_stores_never_verify() {
                     };
                     let (flat, outcome) = (search(StoreKind::Flat), search(kind));
                     let assumed = match kind {
-                        StoreKind::Fingerprint => Kind::Fingerprints,
+                        StoreKind::Fingerprint(_) => Kind::Fingerprints,
                         _ => Kind::Bits,
                     };
                     let missed = outcome.explored.assumptions().find(assumed);
@@ -187,7 +191,8 @@ fn limits_on_memory_hold_in_every_store() {
         (StoreKind::Flat, 8),
         (StoreKind::Tree, 3),
         (StoreKind::Compact, 2),
-        (StoreKind::Fingerprint, 4),
+        (StoreKind::Fingerprint(HashWidth::Bits64), 4),
+        (StoreKind::Fingerprint(HashWidth::Bits128), 6),
     ] {
         let limit = megabytes << 20;
         let outcome = run(Search::new().store(kind).max_memory(limit), &system);
