@@ -497,7 +497,13 @@ fn conclude<'r, S: System>(
     let retraced = match trails {
         None if !findings.is_empty() => {
             let wanted = findings.iter().flat_map(Finding::nodes).collect();
-            Some(Retraced::new(&mut space, root, &wanted))
+            let retraced = Retraced::new(&mut space, root, &wanted, most_bytes);
+            if retraced.is_err() {
+                let why = "a violation was found, but to tell how it is reached takes more";
+                cut = Some(Assumption::from(Kind::Memory).because(why));
+                findings.clear();
+            }
+            retraced.ok()
         }
         _ => None,
     };
@@ -512,6 +518,9 @@ fn conclude<'r, S: System>(
         .map(|finding| {
             let trails = trails.expect("there are some if anything was found");
             counterexample::violation(&mut space, trails, root, finding, &mut straightener)
+    let memory = store.memory().into_iter();
+    let memory = memory.map(|(what, bytes)| (what, bytes as u64)).collect();
+    store.end_reading();
         })
         .collect();
 
@@ -519,6 +528,12 @@ fn conclude<'r, S: System>(
     let has_all_states = cut.is_none()
         && !stopped_early
         && settings.max_switches.is_none()
+    // A store that is exact needs a few bytes for each state.
+    let most_bytes = match (store.approximation(), monitor.max_memory) {
+        (Some(_), Some(most)) => usize::try_from(most).unwrap_or(usize::MAX),
+        _ => usize::MAX,
+    };
+    let most_bytes = most_bytes.saturating_sub(store.memory_bytes());
         && approximation.is_none();
     // Only a graph of all states, with all steps between them, tells which executions go on for
     // ever.
@@ -568,9 +583,7 @@ fn conclude<'r, S: System>(
             switches_cut: None,
             used_symmetry: space.system.is_symmetric(),
             store: store.name(),
-            memory: (store.memory().into_iter())
-                .map(|(what, bytes)| (what, bytes as u64))
-                .collect(),
+            memory,
         },
     };
     (outcome, monitor)

@@ -6,6 +6,9 @@
 //!
 //! After a search with a store that is not exact, it may see more: a state that was missed is expanded like any that the store has. So a way can be
 //! shorter than the one that the search took, but it is a way.
+//!
+//! It takes more memory then than the search, which knew the words of two levels only: of tables of bits, from which state each was reached has to be known by
+//! names. Where that is more than is allowed, [nothing is told](TooLarge) of the violation but that there is one.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -13,7 +16,7 @@ use std::ops::ControlFlow;
 
 use raddle_store::{StateId, Store};
 
-use super::space::Space;
+use super::space::{Space, map_bytes};
 use super::straighten::MOST_EXPANSIONS;
 use super::worklist::{Hop, NOBODY, Trails, trail_of};
 use crate::system::System;
@@ -48,6 +51,13 @@ impl<'r> Parents<'r> {
         }
     }
 
+    fn memory_bytes(&self) -> usize {
+        match self {
+            Self::ByIndex(_, parents) => size_of_val(parents.as_slice()),
+            Self::ByName(parents) => map_bytes(parents),
+        }
+    }
+
     /// Takes note of an edge, and says whether the state at its end was not reached before.
     fn add(&mut self, from: StateId, to: StateId) -> bool {
         match self {
@@ -76,16 +86,25 @@ pub(super) type Wanted = HashMap<StateId, u32>;
 /// How many edges of a state are looked at in the first attempt.
 const EDGES_AT_FIRST: u64 = 1 << 10;
 
+/// It would take more memory than is allowed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct TooLarge;
+
 impl<'r> Retraced<'r> {
-    /// Searches until all states are found that are wanted.
+    /// Searches until all states are found that are wanted, in that much memory.
     ///
     /// A choice can have billions of alternatives, and the search need not have seen all. So only some edges of each state are looked at, and
     /// more if that is not enough.
-    pub(super) fn new<S: System>(space: &mut Space<'r, S>, root: StateId, wanted: &Wanted) -> Self {
+    pub(super) fn new<S: System>(
+        space: &mut Space<'r, S>,
+        root: StateId,
+        wanted: &Wanted,
+        most_bytes: usize,
+    ) -> Result<Self, TooLarge> {
         let mut edges = EDGES_AT_FIRST;
         loop {
-            if let Some(retraced) = Self::within(space, root, wanted, edges) {
-                return retraced;
+            if let Some(retraced) = Self::within(space, root, wanted, edges, most_bytes)? {
+                return Ok(retraced);
             }
             assert!(
                 edges < u64::MAX / 32,
@@ -101,7 +120,8 @@ impl<'r> Retraced<'r> {
         root: StateId,
         wanted: &Wanted,
         most_edges: u64,
-    ) -> Option<Self> {
+        most_bytes: usize,
+    ) -> Result<Option<Self>, TooLarge> {
         let store = space.store;
         let depth = wanted.values().copied().max().unwrap_or(0);
         let is_exact = store.approximation().is_none();
@@ -117,6 +137,10 @@ impl<'r> Retraced<'r> {
             for &from in &level {
                 if missing == 0 {
                     break;
+                }
+                let states = (level.len() + next.capacity()) * size_of::<StateId>();
+                if states + parents.memory_bytes() + space.memory_bytes() > most_bytes {
+                    return Err(TooLarge);
                 }
                 let mut edges = 0;
                 space.for_each_edge(from, |_, edge| {
@@ -156,7 +180,7 @@ impl<'r> Retraced<'r> {
             missing == 0 || skipped,
             "the expansion of a state must depend on nothing else"
         );
-        (missing == 0).then_some(Self { parents, levels })
+        Ok((missing == 0).then_some(Self { parents, levels }))
     }
 }
 

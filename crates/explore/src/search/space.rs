@@ -7,6 +7,7 @@
 //! level by level from where they lead to.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::ops::ControlFlow;
 
 use raddle_store::{StateId, Store, Worker};
@@ -36,8 +37,39 @@ pub(super) struct Space<'r, S: System> {
 /// The words of some states: of those that edges are looked for from, and of those that were found at their other ends.
 #[derive(Default)]
 struct Kept {
-    now: HashMap<StateId, Box<[u64]>>,
-    next: HashMap<StateId, Box<[u64]>>,
+    now: Words,
+    next: Words,
+}
+
+/// The words of states by their names.
+#[derive(Default)]
+struct Words {
+    by_name: HashMap<StateId, Box<[u64]>>,
+    /// How much memory the words take, with what the allocator adds.
+    bytes: usize,
+}
+
+impl Words {
+    fn keep(&mut self, name: StateId, words: &[u64]) {
+        if let Entry::Vacant(entry) = self.by_name.entry(name) {
+            entry.insert(words.into());
+            self.bytes += size_of_val(words) + 2 * size_of::<usize>();
+        }
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.bytes + map_bytes(&self.by_name)
+    }
+}
+
+/// The memory of a map, also while it grows: it will do so soon if it is nearly full.
+pub(super) fn map_bytes<K, V>(map: &HashMap<K, V>) -> usize {
+    /// More than one expansion mostly adds.
+    const SOON: usize = 1 << 10;
+    let room = map.capacity();
+    // It doubles, and is there twice meanwhile. One byte more for each place.
+    let times = if map.len() + SOON > room { 3 } else { 1 };
+    times * room * (size_of::<(K, V)>() + 1) * 8 / 7
 }
 
 /// An edge from a state.
@@ -88,7 +120,7 @@ impl<'r, S: System> Space<'r, S> {
             self.system.represent(&mut initial);
             self.system.encode(&initial, &mut self.packed);
             if let Some(root) = self.worker.find(self.packed.parts()) {
-                kept.now.insert(root, self.packed.words().into());
+                kept.now.keep(root, self.packed.words());
             }
         }
     }
@@ -100,12 +132,18 @@ impl<'r, S: System> Space<'r, S> {
         }
     }
 
+    /// How much memory it takes to know the words of states that the store has forgotten.
+    pub(super) fn memory_bytes(&self) -> usize {
+        let kept = self.kept.as_ref();
+        kept.map_or(0, |kept| kept.now.memory_bytes() + kept.next.memory_bytes())
+    }
+
     fn read(&mut self, id: StateId) {
         match &self.kept {
             None => self.worker.read(id, &mut self.words),
             Some(kept) => {
                 self.words.clear();
-                self.words.extend_from_slice(&kept.now[&id]);
+                self.words.extend_from_slice(&kept.now.by_name[&id]);
             }
         }
     }
@@ -170,8 +208,7 @@ where
         system.encode(self.representative, self.packed);
         let to = self.worker.find(self.packed.parts());
         if let (Some(kept), Some(to)) = (&mut self.kept, to) {
-            let words = || self.packed.words().into();
-            kept.next.entry(to).or_insert_with(words);
+            kept.next.keep(to, self.packed.words());
         }
         let edge = FoundEdge {
             from: self.from,

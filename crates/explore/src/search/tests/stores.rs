@@ -207,3 +207,27 @@ fn limits_on_memory_hold_in_every_store() {
         );
     }
 }
+
+/// How a violation was reached is found again within the limit on memory, or not at all.
+#[test]
+fn retracing_holds_the_limit_on_memory_where_words_are_forgotten() {
+    // It is broken when all have ended.
+    let thread = [Set(0, 1), Set(1, 2), Set(0, 3), Set(1, 1), Increment(2)];
+    let system = Counters::new(&[&thread[..]; 6]).with_limit(5);
+    for kind in [
+        StoreKind::Bits(1 << 20),
+        StoreKind::Fingerprint(HashWidth::Bits64),
+        StoreKind::Fingerprint(HashWidth::Bits128),
+    ] {
+        let search = || Search::new().properties(PropertySet::NONE.with(Property::Invariant));
+        let enough = run(search().store(kind), &system);
+        assert_eq!(enough.verdict(), Verdict::Violation, "{kind:?}");
+        let limit = enough.statistics.memory_bytes;
+        let little = run(search().store(kind).max_memory(limit), &system);
+        assert_eq!(little.statistics.states, enough.statistics.states);
+        let cut = little.explored.cut().expect("it takes more memory");
+        assert_eq!(cut.kind, Kind::Memory);
+        assert!(cut.detail.is_some() && little.violations.is_empty());
+        assert_eq!(little.verdict(), Verdict::Inconclusive);
+    }
+}
