@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use raddle_explore::lock_order::Deadlocks;
-use raddle_explore::reductions::auto::{self, Plan};
+use raddle_explore::reductions::auto::{self, Attempt, Plan};
 use raddle_explore::reductions::trial::{self, Trial};
 use raddle_explore::{
     Outcome, Place, Property, PropertySet, Reduction, Search, System, Violation, not_preserved,
@@ -282,6 +282,14 @@ fn cut((_, _, outcome): &Run) -> Option<Kind> {
 /// The machine that a search has used, what has executed its steps, and what came of it.
 type Run = (Machine, String, Outcome);
 
+/// What was found out about a plan.
+enum Decision {
+    /// A search has come to its end, or to that of its time.
+    Done(Plan, Box<Run>),
+    /// The first search of this plan is the best to do.
+    Search(Plan),
+}
+
 /// What all searches of one check have in common.
 pub(super) struct Runner<'a> {
     args: &'a Check,
@@ -362,34 +370,71 @@ impl<'a> Runner<'a> {
     }
 
     /// Does the first search of a plan, or another one if that turns out to be better.
-    fn run_plan(&self, mut plan: Plan, asked: PropertySet) -> (Plan, Run) {
-        let mut attempts = auto::ATTEMPTS.iter();
-        loop {
-            let (first, looked_for) = plan.first(asked);
-            if first == "full" || !self.may_exceed(trial::STATES) {
-                return (plan, self.run(first, looked_for));
+    fn run_plan(&self, plan: Plan, asked: PropertySet) -> (Plan, Run) {
+        match self.decide(plan, asked, &auto::ATTEMPTS) {
+            Decision::Done(plan, run) => (plan, *run),
+            Decision::Search(plan) => {
+                let (first, looked_for) = plan.first(asked);
+                (plan, self.run(first, looked_for))
             }
-            let (run, pays) = self.try_out(first, looked_for);
-            if cut(&run) != Some(Kind::States) {
-                return (plan, run);
-            }
-            for (name, states) in attempts.by_ref() {
-                if !self.may_exceed(4 * states) {
-                    continue;
+        }
+    }
+
+    /// Finds out which search is best, unless one comes to its end meanwhile.
+    fn decide(&self, plan: Plan, asked: PropertySet, attempts: &[Attempt]) -> Decision {
+        let (first, looked_for) = plan.first(asked);
+        if first == "full" || !self.may_exceed(trial::STATES) {
+            return Decision::Search(plan);
+        }
+        let (run, pays) = self.try_out(first, looked_for);
+        if cut(&run) != Some(Kind::States) {
+            return Decision::Done(plan, Box::new(run));
+        }
+        self.decide_after(plan, pays, asked, attempts)
+    }
+
+    /// The same after a trial of the plan, which pays or not.
+    fn decide_after(
+        &self,
+        plan: Plan,
+        pays: bool,
+        asked: PropertySet,
+        attempts: &[Attempt],
+    ) -> Decision {
+        let Some((&(name, states), others)) = attempts.split_first() else {
+            return match pays {
+                true => Decision::Search(plan),
+                false => self.decide(plan.instead(), asked, &[]),
+            };
+        };
+        if !self.may_exceed(Search::MANY * states) {
+            return self.decide_after(plan, pays, asked, others);
+        }
+        // What is known by now of the full search is not thrown away: it waits until all others have been tried.
+        let mut decision = None;
+        let mut goes_on_with = None;
+        let run = self.attempt(name, asked, states, || {
+            let rest = self.decide_after(plan, pays, asked, others);
+            match rest {
+                Decision::Search(plan) if plan.first(asked) == (name, asked) => {
+                    goes_on_with = Some(plan);
                 }
-                let run = self.attempt(name, asked, *states);
-                match cut(&run) {
-                    None => return (Plan::done_by(name), run),
-                    // There is no time left for another one.
-                    Some(Kind::Time | Kind::Cancelled) => return (Plan::cut_in(name), run),
-                    // The reduction that was planned may do with less memory, or see further.
-                    Some(_) => {}
-                }
+                _ => decision = Some(rest),
             }
-            if pays {
-                return (plan, self.run(first, looked_for));
+            goes_on_with.is_some()
+        });
+        if let Some(plan) = goes_on_with {
+            return Decision::Done(plan, Box::new(run));
+        }
+        match (cut(&run), decision) {
+            (_, Some(decision)) => decision,
+            (None, None) => Decision::Done(Plan::done_by(name), Box::new(run)),
+            // There is no time left for another one.
+            (Some(Kind::Time | Kind::Cancelled), None) => {
+                Decision::Done(Plan::cut_in(name), Box::new(run))
             }
-            plan = plan.instead();
+            // The reduction that was planned may do with less memory, or see further.
+            (Some(_), None) => self.decide_after(plan, pays, asked, others),
         }
     }
 
@@ -398,10 +443,16 @@ impl<'a> Runner<'a> {
         (self.args.limits.max_states).is_none_or(|all| all > states)
     }
 
-    /// Searches for as long as there are few states.
-    fn attempt(&self, name: &str, properties: PropertySet, states: u64) -> Run {
+    /// Searches for as long as there are few states, and then asks whether to go on.
+    fn attempt(
+        &self,
+        name: &str,
+        properties: PropertySet,
+        states: u64,
+        go_on: impl FnOnce() -> bool,
+    ) -> Run {
         let mut reduction = reduction::by_name(name).expect("the strategy knows its names");
-        let search = Search::new().while_small(states).max_states(4 * states);
+        let search = self.limited().while_small(states, go_on);
         self.run_with(reduction.as_mut(), properties, search)
     }
 
@@ -417,11 +468,15 @@ impl<'a> Runner<'a> {
     /// Searches with a reduction for violations of the properties.
     fn run(&self, name: &str, properties: PropertySet) -> Run {
         let mut reduction = reduction::by_name(name).expect("the strategy knows its names");
-        let search = match self.args.limits.max_states {
+        self.run_with(reduction.as_mut(), properties, self.limited())
+    }
+
+    /// A search of as many states as are allowed.
+    fn limited<'s>(&self) -> Search<'s> {
+        match self.args.limits.max_states {
             Some(states) => Search::new().max_states(states),
             None => Search::new(),
-        };
-        self.run_with(reduction.as_mut(), properties, search)
+        }
     }
 
     fn run_with(

@@ -12,7 +12,7 @@
 //!
 //! What they show is a guess. Some programs are small, and the full search, which is the fastest per step, is through them before a reduction is; of some, another reduction
 //! leaves out nearly everything, and that does not show at the start. So before the search that was planned goes on for long, [others](ATTEMPTS) have a short
-//! time each to come to the end.
+//! time each to come to the end. One that has not, and turns out to be the best in the end, goes on where it was.
 
 use crate::property::{Property, PropertySet};
 use crate::system::System;
@@ -88,8 +88,11 @@ impl Plan {
     }
 }
 
-/// Searches for everything that is asked for which are tried before a longer one, in their order, and for how many states, about.
-pub const ATTEMPTS: [(&str, u64); 3] = [
+/// A search for everything that is asked for which is tried before a longer one, and for how many states, about.
+pub type Attempt = (&'static str, u64);
+
+/// All attempts, in their order.
+pub const ATTEMPTS: [Attempt; 3] = [
     ("optimistic", 1 << 11),
     ("full", 1 << 18),
     ("optimistic", 1 << 15),

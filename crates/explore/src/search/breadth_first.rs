@@ -37,7 +37,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use raddle_outcome::{Assumption, Kind};
+use raddle_outcome::Assumption;
 use raddle_store::{Inserted, StateId, Store, StoreFull, Tell};
 
 use super::engine::Engine;
@@ -502,14 +502,25 @@ pub(super) struct Round<'r> {
     pub(super) found: Found<'r>,
     pub(super) stopped: bool,
     pub(super) workers: usize,
-    /// What is left to do, if the store has become too large.
-    pub(super) paused: Option<Frontier>,
+    /// What is left to do, if it has not come to an end.
+    pub(super) paused: Option<(Frontier, Because)>,
 }
 
-/// Whether there are too many states for a search of [few](super::Search::while_small), given the next level and the largest one so far.
+/// Why a round pauses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Because {
+    /// There are more and more states.
+    Grows,
+    /// The store has become too large.
+    StoreIsLarge,
+}
+
+/// Whether there are too many states for a search of [few](super::Search::while_small), given the next level and the largest one so far. Where levels become
+/// smaller, there are mostly no more to come than there are.
 fn grows(settings: &Settings, store: &dyn Store, next: usize, largest: usize) -> bool {
-    let is_small = |few: u64| store.len() as u64 <= few;
-    next > 0 && next >= largest && settings.while_small.is_some_and(|few| !is_small(few))
+    let states = store.len() as u64;
+    let is_much = |few: u64| states > few && (next >= largest || states > 2 * few);
+    next > 0 && settings.while_small.is_some_and(is_much)
 }
 
 fn count(segments: &[Segment]) -> usize {
@@ -600,18 +611,19 @@ fn lead<'r, S: System>(
         if found || crew.in_vain.load(Ordering::Relaxed) {
             break;
         }
-        if grows(settings, store, states, largest) && !engine.stopped {
-            engine.stopped = true;
-            engine.cut = Some(Kind::States.into());
-            break;
-        }
+        let is_large = || (settings.pause_at).is_some_and(|pause| pause.is_due(store));
+        let because = if grows(settings, store, states, largest) {
+            Some(Because::Grows)
+        } else {
+            is_large().then_some(Because::StoreIsLarge)
+        };
         largest = largest.max(states);
-        if (settings.pause_at).is_some_and(|pause| pause.is_due(store)) && !engine.stopped {
+        if let Some(because) = because
+            && !engine.stopped
+        {
             let states = segments.into_iter().flat_map(|segment| segment.states);
-            paused = Some(Frontier {
-                states: states.collect(),
-                depth,
-            });
+            let states = states.collect();
+            paused = Some((Frontier { states, depth }, because));
             break;
         }
     }

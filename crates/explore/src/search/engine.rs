@@ -8,7 +8,7 @@ use super::findings::{Candidate, Findings, Key};
 use super::monitor::{Monitor, Progress};
 use super::outcome::{Cause, Statistics};
 use super::worklist::{Edge, Rank, Visit, Worklist};
-use super::{Found, Settings, Stop};
+use super::{Found, Search, Settings, Stop};
 use crate::parts::{Changed, Packed};
 use crate::property::{Property, PropertySet};
 use crate::reduction::{BlockedThread, Effort, End, Race, Reduction, Visitor};
@@ -384,6 +384,10 @@ impl<'r, 's, W: Worklist> Engine<'r, 's, W> {
             .tick(|| progress(store, worklist, statistics, visit, held_bytes));
         if let Some(limit) = limit {
             self.stop(limit);
+        }
+        let few = self.settings.while_small;
+        if few.is_some_and(|few| store.len() as u64 >= Search::MANY * few) {
+            self.stop(Kind::States);
         }
         self.stopped |= self.worklist.interrupted();
     }

@@ -39,7 +39,7 @@ use raddle_store::{StateId, Store};
 use crate::property::{Property, PropertySet};
 use crate::reduction::Reduction;
 use crate::system::{Place, System};
-use breadth_first::Begin;
+use breadth_first::{Because, Begin};
 use engine::Engine;
 use findings::{Finding, Findings};
 use monitor::{Monitor, OnProgress};
@@ -82,7 +82,7 @@ struct Settings {
     properties: PropertySet,
     stop: Stop,
     max_states: Option<u64>,
-    /// Gives up if there are more and more states.
+    /// Pauses if there are more and more states.
     while_small: Option<u64>,
     max_depth: Option<u64>,
     /// Leaves out what takes more context switches, if the order counts them.
@@ -116,6 +116,8 @@ pub struct Search<'a> {
     on_progress: Option<OnProgress<'a>>,
     workers: usize,
     store: StoreKind,
+    /// Whether to go on when there are more and more states.
+    go_on: Option<Box<dyn FnOnce() -> bool + 'a>>,
 }
 
 impl Default for Search<'_> {
@@ -145,6 +147,7 @@ impl<'a> Search<'a> {
             on_progress: None,
             workers: 1,
             store: StoreKind::default(),
+            go_on: None,
         }
     }
 
@@ -175,10 +178,17 @@ impl<'a> Search<'a> {
         self
     }
 
-    /// Gives up, as if that were the [limit](Self::max_states), when there are more states than that at the end of a level; unless levels have
-    /// become smaller, for then the end is near. In other orders than breadth-first, this does nothing.
-    pub fn while_small(mut self, states: u64) -> Self {
+    /// A search of [few states](Self::while_small) gives up where there are so many times as many.
+    pub const MANY: u64 = 4;
+
+    /// Asks whether to go on when there are more states than that at the end of a level; unless levels have
+    /// become smaller, for then the end is near. If not, it gives up, as if that were the [limit](Self::max_states). If so, there is no limit
+    /// any more.
+    ///
+    /// Without asking, it gives up where there are [some times](Self::MANY) as many. In other orders than breadth-first, nobody is asked.
+    pub fn while_small(mut self, states: u64, go_on: impl FnOnce() -> bool + 'a) -> Self {
         self.settings.while_small = Some(states);
+        self.go_on = Some(Box::new(go_on));
         self
     }
 
@@ -306,7 +316,7 @@ impl<'a> Search<'a> {
     }
 
     fn run_by_levels<S: System + Clone + Send>(
-        self,
+        mut self,
         system: &mut S,
         reduction: &mut dyn Reduction<S>,
         store: &mut dyn Store,
@@ -314,14 +324,19 @@ impl<'a> Search<'a> {
     ) -> Outcome {
         let allowed = self.workers.max(1);
         let limits = self.limits();
+        let mut go_on = self.go_on.take();
         let (settings, monitor) = self.start();
-        let pauses = stages.iter().map(|stage| stage.until).chain([None]);
-        let all_settings: Vec<Settings> = pauses
-            .map(|pause_at| Settings {
+        let pauses = || stages.iter().map(|stage| stage.until).chain([None]);
+        let by_stage = |while_small| -> Vec<Settings> {
+            let by_stage = pauses().map(|pause_at| Settings {
                 pause_at,
+                while_small,
                 ..settings
-            })
-            .collect();
+            });
+            by_stage.collect()
+        };
+        let (while_small, for_long) = (by_stage(settings.while_small), by_stage(None));
+        let mut all_settings = &while_small;
         let mut stage = 0;
         // What a search has gone over to.
         let mut smaller: Option<Box<dyn Store>> = None;
@@ -333,7 +348,17 @@ impl<'a> Search<'a> {
             let round = breadth_first::run(settings, begin, now, system, reduction, allowed);
             let mut found = round.found;
             found.statistics.rounds = rounds;
-            if let Some(mut frontier) = round.paused {
+            if let Some((mut frontier, because)) = round.paused {
+                if because == Because::Grows {
+                    if !go_on.take().is_some_and(|go_on| go_on()) {
+                        found.cut = Some(Kind::States.into());
+                        break (found, round.workers);
+                    }
+                    all_settings = &for_long;
+                    let found = found.with_settings(&all_settings[stage]);
+                    begin = Begin::Paused(Box::new(found), frontier);
+                    continue;
+                }
                 stage += 1;
                 let form = stores::learn(system, now);
                 let target = stages[stage].kind.new_store(limits, form);
@@ -487,6 +512,9 @@ fn conclude<'r, S: System>(
     let saw_all = cut.is_none() && store.approximation().is_none();
     let may_race = races_unknown && saw_all && reduction.may_race();
     let deadlocks = (reduction.deadlocks()).filter(|_| saw_all && !stopped_early);
+    let memory = store.memory().into_iter();
+    let memory = memory.map(|(what, bytes)| (what, bytes as u64)).collect();
+    store.end_reading();
     let mut space = Space::new(system, reduction, store, settings.properties);
 
     let mut findings = match settings.stop {
@@ -494,6 +522,12 @@ fn conclude<'r, S: System>(
         Stop::Never => findings.list,
     };
     findings.sort_by_key(|finding| finding.rank);
+    // A store that is exact needs a few bytes for each state.
+    let most_bytes = match (store.approximation(), monitor.max_memory) {
+        (Some(_), Some(most)) => usize::try_from(most).unwrap_or(usize::MAX),
+        _ => usize::MAX,
+    };
+    let most_bytes = most_bytes.saturating_sub(store.memory_bytes());
     let retraced = match trails {
         None if !findings.is_empty() => {
             let wanted = findings.iter().flat_map(Finding::nodes).collect();
@@ -518,9 +552,6 @@ fn conclude<'r, S: System>(
         .map(|finding| {
             let trails = trails.expect("there are some if anything was found");
             counterexample::violation(&mut space, trails, root, finding, &mut straightener)
-    let memory = store.memory().into_iter();
-    let memory = memory.map(|(what, bytes)| (what, bytes as u64)).collect();
-    store.end_reading();
         })
         .collect();
 
@@ -528,12 +559,6 @@ fn conclude<'r, S: System>(
     let has_all_states = cut.is_none()
         && !stopped_early
         && settings.max_switches.is_none()
-    // A store that is exact needs a few bytes for each state.
-    let most_bytes = match (store.approximation(), monitor.max_memory) {
-        (Some(_), Some(most)) => usize::try_from(most).unwrap_or(usize::MAX),
-        _ => usize::MAX,
-    };
-    let most_bytes = most_bytes.saturating_sub(store.memory_bytes());
         && approximation.is_none();
     // Only a graph of all states, with all steps between them, tells which executions go on for
     // ever.

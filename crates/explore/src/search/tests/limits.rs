@@ -370,7 +370,7 @@ fn what_is_not_preserved_is_not_verified() {
 fn a_search_of_few_states_gives_up_while_they_grow() {
     let search = |few: u64| {
         let mut system = Counters::racing(5);
-        let search = Search::new().while_small(few);
+        let search = Search::new().while_small(few, || false);
         search.run(&mut system, &mut Full::default())
     };
     let all = Search::new().run(&mut Counters::racing(5), &mut Full::default());
@@ -381,4 +381,47 @@ fn a_search_of_few_states_gives_up_while_they_grow() {
     let late = search(all * 9 / 10);
     assert_eq!(late.explored.cut(), None);
     assert_eq!(late.statistics.states, all);
+}
+
+/// Whoever goes on finds what a search finds that did not pause, in whatever store.
+#[test]
+fn a_search_of_few_states_goes_on_where_it_was() {
+    let system = Counters::racing(5).with_limit(4);
+    for kind in [StoreKind::Flat, StoreKind::Tree, StoreKind::Compact] {
+        for workers in [1, 3] {
+            let search = || Search::new().collect_all().store(kind).workers(workers);
+            let alone = search().run(&mut system.clone(), &mut Full::default());
+            for few in [1, 20, alone.statistics.states / 10] {
+                let mut asked = 0;
+                let paused = search().while_small(few, || {
+                    asked += 1;
+                    true
+                });
+                let paused = paused.run(&mut system.clone(), &mut Full::default());
+                assert_eq!(asked, 1);
+                let essence = |outcome: &Outcome| {
+                    let statistics = &outcome.statistics;
+                    let found = outcome.violations.len();
+                    let counts = (statistics.states, statistics.transitions);
+                    (counts, statistics.max_depth, outcome.verdict(), found)
+                };
+                assert_eq!(essence(&paused), essence(&alone), "{kind:?}, {few}");
+            }
+        }
+    }
+}
+
+/// One state can have more successors than a search of few states may have.
+#[test]
+fn a_search_of_few_states_gives_up_within_a_level_too() {
+    let mut system = Counters::racing(6);
+    let mut reduction = Full::default();
+    let search = Search::new().order(Order::DepthFirst);
+    let search = search.while_small(10, || unreachable!("nobody is asked"));
+    let outcome = search.run(&mut system, &mut reduction);
+    assert_eq!(
+        outcome.explored.cut().map(|cut| cut.kind),
+        Some(Kind::States)
+    );
+    assert!(outcome.statistics.states < 100);
 }
