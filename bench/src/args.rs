@@ -69,6 +69,10 @@ pub(crate) struct Reductions {
     /// Instead of CPU times, the time that passes with one worker and with this many.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..))]
     pub(crate) workers: Option<u32>,
+
+    /// Also the programs of the corpus with more states than that.
+    #[arg(long, value_name = "STATES")]
+    pub(crate) corpus_over: Option<u64>,
 }
 
 /// What is measured, and how it is printed.

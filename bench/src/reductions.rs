@@ -1,5 +1,6 @@
 //! `raddle-bench reductions`: what `auto` takes beside each reduction that it could have chosen, and what several workers gain.
 
+use std::fs::DirEntry;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -50,16 +51,55 @@ pub(crate) fn reductions(args: &Reductions) -> Result<()> {
     Ok(())
 }
 
-/// The programs that were named, or the models of the benchmark.
+/// The programs that were named, or the models of the benchmark; and those of the corpus that are asked for.
 fn subjects(args: &Reductions) -> Result<Vec<Subject>> {
+    let mut subjects = named_or_models(args)?;
+    if let Some(states) = args.corpus_over {
+        subjects.extend(of_corpus(states)?);
+    }
+    Ok(subjects)
+}
+
+fn named(file: PathBuf) -> Subject {
+    let name = file.file_stem().unwrap_or_default();
+    Subject {
+        name: name.to_string_lossy().into_owned(),
+        file,
+    }
+}
+
+/// The programs of the corpus with more states than that, by what is expected of them.
+fn of_corpus(states: u64) -> Result<Vec<Subject>> {
+    let corpus = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../corpus"));
+    let entries = |folder: &Path| {
+        let entries = std::fs::read_dir(folder).and_then(Iterator::collect);
+        let entries: Vec<DirEntry> = entries.map_err(|e| format!("{}: {e}", folder.display()))?;
+        Ok::<_, String>(entries.into_iter().map(|entry| entry.path()))
+    };
+    let mut files = Vec::new();
+    for folder in entries(corpus)?.filter(|path| path.is_dir()) {
+        for expected in entries(&folder)?.filter(|path| path.extension() == Some("expect".as_ref()))
+        {
+            let text = std::fs::read_to_string(&expected)
+                .map_err(|e| format!("{}: {e}", expected.display()))?;
+            let counts = text
+                .lines()
+                .filter_map(|line| line.strip_prefix("states = "));
+            if counts
+                .filter_map(|count| count.parse().ok())
+                .any(|count: u64| count > states)
+            {
+                files.push(expected.with_extension("rad"));
+            }
+        }
+    }
+    files.sort();
+    Ok(files.into_iter().map(named).collect())
+}
+
+fn named_or_models(args: &Reductions) -> Result<Vec<Subject>> {
     if !args.programs.is_empty() {
-        let named = args.programs.iter().map(|file| Subject {
-            name: file
-                .file_stem()
-                .map_or_else(String::new, |stem| stem.to_string_lossy().into_owned()),
-            file: file.clone(),
-        });
-        return Ok(named.collect());
+        return Ok(args.programs.iter().cloned().map(named).collect());
     }
     let work = work_directory()?;
     let models = model::selected(Sizes::Measured, &args.measured.model)?;
@@ -243,6 +283,17 @@ mod tests {
             (ratios.mean(), ratios.most()),
             ("2.00".into(), "4.00".into())
         );
+    }
+
+    #[test]
+    fn large_programs_of_the_corpus_are_found() {
+        let names = |states| -> Vec<String> {
+            let found = of_corpus(states).unwrap().into_iter();
+            found.map(|subject| subject.name).collect()
+        };
+        assert!(names(300_000).contains(&"cartesian-robots-3".to_owned()));
+        assert!(names(20_000).len() > names(300_000).len());
+        assert!(names(u64::MAX).is_empty());
     }
 
     /// With and without reduction, and with several workers, on a model that takes no time.
