@@ -3,7 +3,7 @@
 //! The two words of a [fingerprint](crate::hash::wide_fingerprint) are kept in a [`Flat`] set, as if they were a state. That is exact, so it promises of
 //! fingerprints what it promises of states: each has one number, and one worker is told that it is new. A state has the number of its fingerprint.
 //!
-//! It takes three times as much memory as 64 bits: 16 bytes for the fingerprint, and an entry of the table. So it is for states that are large, or more than a
+//! It takes 26 bytes a state where 64 bits take 10: 16 bytes for the fingerprint, and an entry of the table. So it is for states that are large, or more than a
 //! table of 64 bits could tell apart.
 
 use super::waiting::Waiting;
