@@ -130,6 +130,17 @@ pub(crate) struct Interior<S: System> {
     pub(crate) watch: Option<Box<dyn Watch<S>>>,
 }
 
+/// How far the first step of a macro-step was explored beforehand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FirstStep {
+    /// There is no more to do.
+    Done,
+    /// It is the one that was executed last.
+    Executed,
+    /// Not at all.
+    Unknown,
+}
+
 struct Frame<State> {
     node: NodeId,
     state: State,
@@ -248,7 +259,8 @@ impl<S: System> Interior<S> {
 
     /// Explores all macro-steps of a thread from a boundary state.
     pub(crate) fn explore(&mut self, system: &mut S, state: &S::State, run: &mut Run<'_, '_, S>) {
-        if self.takes_one_step(system, state, run) {
+        let mut first_step = self.begin(system, state, run);
+        if first_step == FirstStep::Done {
             return;
         }
         self.graph.clear();
@@ -266,7 +278,9 @@ impl<S: System> Interior<S> {
                 continue;
             };
             let node = frame.node;
-            system.step(&frame.state, run.thread, choice, &mut self.step);
+            if std::mem::replace(&mut first_step, FirstStep::Unknown) == FirstStep::Unknown {
+                system.step(&frame.state, run.thread, choice, &mut self.step);
+            }
             frame.next = self.step.next_choice;
             // A choice can have billions of alternatives.
             let may_be_long = frame.next.is_some();
@@ -280,31 +294,27 @@ impl<S: System> Interior<S> {
     }
 
     /// Explores the macro-steps of a thread if there is one at most, of one step: no table and no graph is needed for it. What it
-    /// reports and what is learned is the same. Says whether it was so; otherwise nothing was reported.
-    fn takes_one_step(
-        &mut self,
-        system: &mut S,
-        state: &S::State,
-        run: &mut Run<'_, '_, S>,
-    ) -> bool {
-        let place = system.place(state, run.thread).0 as usize;
-        // Where it was not so before in this round, it is hardly ever so again. Only time depends on it.
-        if self.is_watched() || self.goes_on.get(place) == Some(&true) {
-            return false;
+    /// reports and what is learned is the same. If it was not so, nothing was reported.
+    fn begin(&mut self, system: &mut S, state: &S::State, run: &mut Run<'_, '_, S>) -> FirstStep {
+        if self.is_watched() {
+            return FirstStep::Unknown;
         }
+        let place = system.place(state, run.thread).0 as usize;
         system.step(state, run.thread, Choice::FIRST, &mut self.step);
         let is_plain = self.step.next_choice.is_none()
             && !matches!(self.step.status, Status::Failed(_))
             && !(self.step.status == Status::Moved && system.is_crowded(&self.step.after));
-        if !is_plain {
-            return false;
+        // Where a macro-step took several steps before in this round, it hardly ever takes one. Only time depends on it.
+        let takes_more = self.goes_on.get(place) == Some(&true);
+        if !is_plain || takes_more && self.step.status == Status::Moved {
+            return FirstStep::Executed;
         }
         if let Some(order) = run.lock_order.as_deref_mut() {
             order.note(system, state, run.thread, &self.step);
         }
         if self.step.status != Status::Moved {
             self.note_stuck(system, state, run, true);
-            return true;
+            return FirstStep::Done;
         }
         run.forget_intermediate_accesses(true);
         let mover = (run.movers).of_step(system, state, run.thread, &self.step);
@@ -337,8 +347,10 @@ impl<S: System> Interior<S> {
                 self.goes_on.resize(place + 1, false);
             }
             self.goes_on[place] = true;
+            // Looking further has executed others.
+            return FirstStep::Unknown;
         }
-        !goes_on
+        FirstStep::Done
     }
 
     /// Explores the macro-steps of all threads from the state that was begun in a batch, if it is known beforehand that each consists of one step, which
