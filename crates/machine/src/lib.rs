@@ -9,6 +9,7 @@ mod canonical;
 mod choices;
 mod compile;
 pub mod counterexample;
+pub mod events;
 mod exclusive;
 mod execute;
 pub mod explain;
@@ -20,6 +21,7 @@ pub mod narrate;
 pub mod native;
 #[doc(hidden)]
 pub mod op;
+mod orders;
 mod pack;
 mod program;
 mod state;

@@ -5,6 +5,7 @@ use raddle_lang::{Source, Span, hir};
 
 use crate::exclusive::{Locks, Rules};
 use crate::op::{ChannelShape, Op, Pc, Reg};
+use crate::orders::Ordering;
 use crate::pack::Packing;
 
 /// How much one step may do.
@@ -33,6 +34,8 @@ pub struct Program {
     pub(crate) statements: Vec<Span>,
     /// The statements `assert(false)`.
     pub(crate) asserts_false: Vec<u32>,
+    /// The orderings of fences, and of accesses that ask for less than sequential consistency, in the order of the code.
+    pub(crate) orders: Vec<(Pc, Ordering)>,
     pub(crate) functions: Vec<Function>,
     /// The most registers that any frame needs.
     pub(crate) registers: usize,

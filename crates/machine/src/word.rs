@@ -106,6 +106,14 @@ pub(crate) fn location(reference: i64) -> Location {
     }
 }
 
+/// A reference to a shared location.
+pub(crate) fn reference(location: Location) -> i64 {
+    match at(location) {
+        Reference::Global(slot) => global(slot),
+        _ => location.0 as i64,
+    }
+}
+
 /// What a shared location is.
 pub(crate) fn at(location: Location) -> Reference {
     let word = location.0 as i64;

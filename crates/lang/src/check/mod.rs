@@ -11,6 +11,7 @@ mod flow;
 mod initialisers;
 mod items;
 mod operations;
+mod orders;
 mod places;
 mod statements;
 mod suggest;

@@ -6,7 +6,7 @@ use super::expressions::count;
 use super::types::error;
 use crate::ast;
 use crate::diagnostic::Diagnostic;
-use crate::hir::{Expr, ExprKind, Operation, OperationKind, Place, PlaceBase, Type};
+use crate::hir::{Expr, ExprKind, Operation, OperationKind, Orders, Place, PlaceBase, Type};
 use crate::span::Span;
 
 /// The names of all operations; a program cannot declare them again.
@@ -40,15 +40,16 @@ pub(super) const NAMES: &[&str] = &[
     "swap",
     "load",
     "store",
+    "fence",
     "join",
     "free",
 ];
 
 /// A call of an operation, as far as it has been checked.
-struct Call<'a> {
-    name: &'a ast::Name,
-    arguments: &'a [ast::Expr],
-    span: Span,
+pub(super) struct Call<'a> {
+    pub(super) name: &'a ast::Name,
+    pub(super) arguments: &'a [ast::Expr],
+    pub(super) span: Span,
 }
 
 impl<'a> Checker<'a> {
@@ -121,6 +122,11 @@ impl<'a> Checker<'a> {
             "swap" => self.atomic(call, Op::Swap),
             "load" => self.atomic(call, Op::AtomicLoad),
             "store" => self.atomic(call, Op::AtomicStore),
+            "fence" => {
+                let (_, orders) = self.atomic_arguments(call, Op::Fence, 0)?;
+                let fence = with(Op::Fence, Vec::new(), Vec::new());
+                Some((Operation { orders, ..fence }, Type::Void))
+            }
             "join" => {
                 self.arity(call, 1)?;
                 let handle = self.expr(&call.arguments[0]);
@@ -152,7 +158,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn arity(&mut self, call: &Call<'a>, expected: usize) -> Option<()> {
+    pub(super) fn arity(&mut self, call: &Call<'a>, expected: usize) -> Option<()> {
         if call.arguments.len() == expected {
             return Some(());
         }
@@ -386,11 +392,11 @@ impl<'a> Checker<'a> {
             OperationKind::AtomicLoad => 0,
             _ => 1,
         };
-        self.arity(call, values + 1)?;
-        if let ast::ExprKind::AddressOf(_) = call.arguments[0].kind {
+        let (arguments, orders) = self.atomic_arguments(call, kind, values + 1)?;
+        if let ast::ExprKind::AddressOf(_) = arguments[0].kind {
             self.report(
                 Diagnostic::error(
-                    call.arguments[0].span,
+                    arguments[0].span,
                     format!("`{}` takes the variable itself", call.name.text),
                 )
                 .label("this is a reference to it")
@@ -398,7 +404,7 @@ impl<'a> Checker<'a> {
             );
             return None;
         }
-        let object = self.place(&call.arguments[0])?;
+        let object = self.place(&arguments[0])?;
         if let PlaceBase::Local(_) = object.base {
             self.report(
                 Diagnostic::error(object.span, "a local variable needs no atomic operation")
@@ -413,7 +419,7 @@ impl<'a> Checker<'a> {
             return self.wrong_object(call, &object, "an integer");
         }
         let ty = object.ty.clone();
-        let values = call.arguments[1..]
+        let values = arguments[1..]
             .iter()
             .enumerate()
             .map(|(position, argument)| {
@@ -434,7 +440,14 @@ impl<'a> Checker<'a> {
             OperationKind::AtomicStore => Type::Void,
             _ => ty,
         };
-        Some((with(kind, vec![object], values), result))
+        let operation = with(kind, vec![object], values);
+        Some((
+            Operation {
+                orders,
+                ..operation
+            },
+            result,
+        ))
     }
 }
 
@@ -444,6 +457,7 @@ fn with(kind: OperationKind, places: Vec<Place>, arguments: Vec<Expr>) -> Operat
         places,
         arguments,
         targets: Vec::new(),
+        orders: Orders::default(),
     }
 }
 

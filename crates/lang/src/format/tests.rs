@@ -247,3 +247,12 @@ fn nothing_is_formatted_if_there_are_errors() {
         "// only\n\n// comments\n"
     );
 }
+
+#[test]
+fn orderings_are_arguments() {
+    assert_eq!(
+        body("fence( acq_rel );\ncas(x,0,1,release ,relaxed);"),
+        body("fence(acq_rel);\ncas(x, 0, 1, release, relaxed);")
+    );
+    keeps("void f() { store(x, load(x, acquire), release); }\n");
+}

@@ -4,8 +4,10 @@
 //! wrong is what only a run can tell. Front-end errors never get past
 //! this point, so later stages need no error handling for them.
 
+mod orders;
 mod types;
 
+pub use orders::{Order, Orders};
 pub use types::Type;
 use types::{slots, type_name};
 
@@ -424,6 +426,8 @@ pub struct Operation {
     pub arguments: Vec<Expr>,
     /// The local variables that a message is received into.
     pub targets: Vec<Place>,
+    /// Its orderings, if it is atomic or a fence.
+    pub orders: Orders,
 }
 
 /// The operations.
@@ -477,6 +481,8 @@ pub enum OperationKind {
     AtomicLoad,
     /// Atomic write.
     AtomicStore,
+    /// A fence.
+    Fence,
     /// Wait for the end of a thread.
     Join,
     /// Free a heap object.

@@ -16,6 +16,7 @@ use raddle_lang::{Diagnostic, Source, Span, hir};
 
 use crate::exclusive::{Locks, Rules};
 use crate::op::{Fit, Op, Pc, Reg};
+use crate::orders::Ordering;
 use crate::pack::Packing;
 use crate::program::{Features, Function, Layout, Program, ToldBy, Variable};
 use crate::word;
@@ -49,6 +50,7 @@ pub fn compile(checked: hir::Program, source: Source) -> Result<Program, Diagnos
         begins: Vec::new(),
         statements: Vec::new(),
         asserts_false: Vec::new(),
+        orders: Vec::new(),
         shapes: Vec::new(),
         ranges: Vec::new(),
         range_numbers: HashMap::new(),
@@ -101,6 +103,7 @@ pub fn compile(checked: hir::Program, source: Source) -> Result<Program, Diagnos
         begins: compiler.begins,
         statements: compiler.statements,
         asserts_false: compiler.asserts_false,
+        orders: compiler.orders,
         functions,
         shapes: compiler.shapes,
         ranges: compiler.ranges,
@@ -231,6 +234,7 @@ struct Compiler<'p> {
     begins: Vec<bool>,
     statements: Vec<Span>,
     asserts_false: Vec<u32>,
+    orders: Vec<(Pc, Ordering)>,
     shapes: Vec<crate::op::ChannelShape>,
     ranges: Vec<(i64, i64)>,
     range_numbers: HashMap<(i64, i64), u32>,

@@ -2,13 +2,22 @@
 
 use raddle_lang::ast::BinaryOp;
 use raddle_lang::check::constants::int_type;
-use raddle_lang::hir::{Operation, OperationKind, Place, Type};
+use raddle_lang::hir::{Operation, OperationKind, Orders, Place, Type};
 
 use super::Compiler;
 use super::places::Used;
 use crate::op::{ChannelShape, LockKind, Op, Reg};
+use crate::orders::Ordering;
 
 impl Compiler<'_> {
+    /// The next instruction has the orderings of an operation.
+    fn order(&mut self, orders: Orders) {
+        if orders.are_weaker() {
+            let pc = self.pc();
+            self.orders.push((pc, Ordering::Access(orders)));
+        }
+    }
+
     /// An operation; its result, if it has one, is in a temporary.
     pub(super) fn operation(&mut self, operation: &Operation) -> Reg {
         use OperationKind as Kind;
@@ -83,6 +92,7 @@ impl Compiler<'_> {
             Kind::Cas => {
                 let reference = object_of();
                 let expected = self.consecutive(&operation.arguments);
+                self.order(operation.orders);
                 self.result(mark, |to| Op::Cas {
                     to,
                     reference,
@@ -94,6 +104,7 @@ impl Compiler<'_> {
                 let operand = self.value(&operation.arguments[0]);
                 let (op, int) = (BinaryOp::Add, int_type(&place_of().ty));
                 let fit = self.fit(&Type::Int(int), &place_of().ty);
+                self.order(operation.orders);
                 self.result(mark, |to| Op::Update {
                     op,
                     int,
@@ -106,6 +117,7 @@ impl Compiler<'_> {
             Kind::Swap => {
                 let reference = object_of();
                 let from = self.value(&operation.arguments[0]);
+                self.order(operation.orders);
                 self.result(mark, |to| Op::Swap {
                     to,
                     reference,
@@ -114,12 +126,20 @@ impl Compiler<'_> {
             }
             Kind::AtomicLoad => {
                 let reference = object_of();
+                self.order(operation.orders);
                 self.result(mark, |to| Op::AtomicLoad { to, reference })
             }
             Kind::AtomicStore => {
                 let reference = object_of();
                 let from = self.value(&operation.arguments[0]);
+                self.order(operation.orders);
                 self.no_result(mark, Op::AtomicStore { reference, from })
+            }
+            Kind::Fence => {
+                // Without weak orderings a fence does nothing. It is a step, so that others see where it is.
+                let fence = Ordering::Fence(operation.orders.order);
+                self.orders.push((self.pc(), fence));
+                self.no_result(mark, Op::Yield)
             }
         }
     }

@@ -3,7 +3,7 @@
 mod phrases;
 
 use raddle_explore::{
-    Access, AccessKind, Action, Choice, Fault, Place, Position, Status, Step, System,
+    Access, AccessKind, Action, Choice, Fault, Location, Place, Position, Status, Step, System,
 };
 use raddle_lang::Span;
 use raddle_lang::hir::Type;
@@ -29,6 +29,8 @@ pub struct Narrator {
     /// The names of all threads that ever were, by lane.
     all_threads: Vec<String>,
     objects_made: usize,
+    /// Whether threads and objects keep their places in the state.
+    keeps_places: bool,
 }
 
 /// What became of a step.
@@ -72,9 +74,44 @@ impl Narrator {
             machine,
             state,
             objects_made: 0,
+            keeps_places: false,
         };
         narrator.name_new_objects();
         narrator
+    }
+
+    /// Never brings the state into canonical form: positions of threads are those of executions in which nobody does, and so are the words of references.
+    #[must_use]
+    pub fn keeping_places(mut self) -> Self {
+        self.keeps_places = true;
+        self
+    }
+
+    /// Puts another word at a shared location, and gives the one that was there.
+    pub fn replace_word(&mut self, location: Location, word: i64) -> i64 {
+        let old = self.state.word(location);
+        self.state.set_word(location, word);
+        old
+    }
+
+    /// What a shared location is called.
+    #[must_use]
+    pub fn name_at(&self, location: Location) -> String {
+        let program = self.machine.program();
+        program.name_of(&self.state, &self.names, word::reference(location))
+    }
+
+    /// How a word is shown, if it is at a shared location.
+    #[must_use]
+    pub fn show_at(&self, location: Location, word: i64) -> String {
+        let program = self.machine.program();
+        let cell = program.cell_of(&self.state, word::reference(location));
+        let leaf = cell.and_then(|cell| program.leaf_at(&self.state, &self.names, cell));
+        let shown = leaf.filter(|leaf| program.hir.slots(leaf.ty) == 1);
+        match shown {
+            Some(leaf) => program.show(&self.state, &self.names, leaf.ty, &[word]),
+            None => word.to_string(),
+        }
     }
 
     /// The state that the execution is in.
@@ -305,6 +342,9 @@ impl Narrator {
 
     /// Brings the state into canonical form, and the names with it.
     fn rename(&mut self) {
+        if self.keeps_places {
+            return;
+        }
         let mut state = std::mem::take(&mut self.state);
         if let Some(renaming) = self.machine.canonicalise_with_renaming(&mut state) {
             let names = &mut self.names;
@@ -419,11 +459,7 @@ impl Narrator {
 
 /// The reference to the location of an access.
 fn reference_of(access: &Access) -> i64 {
-    let word = access.location.0 as i64;
-    match word::is_renamable(word) {
-        true => word,
-        false => word::global(word as usize),
-    }
+    word::reference(access.location)
 }
 
 fn renamed<T: Clone + Default>(new_positions: &[Option<usize>], old: &[T]) -> Vec<T> {

@@ -63,7 +63,10 @@ impl Narrator {
                     .map_or(0, |(_, registers)| registers[low as usize]);
                 format!("chooses {}", low + pick as i64)
             }
-            Op::Yield => "yields".into(),
+            Op::Yield => match program.fence_at(place.0) {
+                Some(order) => format!("fence ({order})"),
+                None => "yields".into(),
+            },
             Op::AtomicBegin => "atomically".into(),
             _ => "runs local code".into(),
         }
