@@ -10,9 +10,8 @@ use raddle_explore::interior::Completion;
 use raddle_explore::reductions::cartesian::CycleTest;
 use raddle_explore::{Order, Statistics, StoreKind};
 use raddle_machine::Granularity;
-use raddle_schedule::explorers::Entry;
 
-pub(crate) use values::{PropertyArg, goals_wanted, properties};
+pub(crate) use values::{Explore, PropertyArg, goals_wanted, properties};
 use values::{count, depth, duration, explorer, property, size, store, workers};
 
 /// Checks multithreaded programs: explores their schedules, and shows what can go wrong.
@@ -66,7 +65,13 @@ pub(crate) struct Check {
     /// Store no states: run executions one after another, each from the beginning. For
     /// programs that terminate.
     #[arg(long, value_parser = explorer(), value_name = "HOW", conflicts_with_all = STATEFUL)]
-    pub(crate) explore: Option<&'static Entry>,
+    pub(crate) explore: Option<Explore>,
+
+    /// The memory model. `sc`: everything is sequentially consistent, whatever orderings the program asks for. `ra` and `rc11`, with
+    /// `--explore optimal` or `graphs`: what the orderings of atomic accesses and fences allow. A program that asks for weaker orderings is checked
+    /// only with one of them.
+    #[arg(long, value_enum, value_name = "MODEL")]
+    pub(crate) memory: Option<MemoryArg>,
 
     /// The greatest number of preemptions of an execution, with `--explore bounded`, `algorithm1`,
     /// `algorithm2` and `cb-dfs` [default: 2], and where `--explore iterative` stops.
@@ -499,6 +504,17 @@ const STATEFUL: [&str; 7] = [
     "machine",
     "symmetry",
 ];
+
+/// The memory model.
+#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MemoryArg {
+    /// Sequential consistency.
+    Sc,
+    /// Release and acquire: RC11 without the order of `seq_cst`.
+    Ra,
+    /// RC11, the memory model of C++ and Rust without load buffering.
+    Rc11,
+}
 
 /// Whether a search makes use of interchangeable threads.
 #[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,6 +2,8 @@
 
 mod deadlocks;
 mod findings;
+mod graphs;
+mod memory;
 mod plan;
 mod report;
 mod searches;
@@ -23,16 +25,18 @@ use crate::args::{Check, goals_wanted, properties};
 use crate::load::{Loaded, load};
 use crate::terminal::{Terminal, complain, print};
 use crate::{Exit, reduction, replay};
+use memory::Way;
 use stateless::Exploration;
 use strategy::Strategy;
 
 pub(crate) fn check(args: &Check) -> Exit {
     let started = Instant::now();
     let terminal = Terminal::new(args.output, args.drawing);
-    let asked = match args.explore {
-        Some(how) => stateless::exploration(args, how).map(Asked::Exploration),
-        None => strategy::strategy(args).map(Asked::Searches),
-    };
+    let asked = memory::way(args).and_then(|way| match way {
+        Way::Searches => strategy::strategy(args).map(Asked::Searches),
+        Way::Executions(how) => stateless::exploration(args, how).map(Asked::Exploration),
+        Way::Graphs(model) => graphs::exploration(args, model).map(Asked::Graphs),
+    });
     let asked = match asked {
         Ok(asked) => asked,
         Err(problem) => return failed(args, &problem),
@@ -54,6 +58,9 @@ pub(crate) fn check(args: &Check) -> Exit {
             return Exit::of(verdict);
         }
     };
+    if let Some(problem) = asked.problem_with(args, &program) {
+        return failed(args, &problem);
+    }
     // The time is for compiling and searching together.
     let left = args
         .timeout
@@ -62,7 +69,8 @@ pub(crate) fn check(args: &Check) -> Exit {
         timeout: left,
         ..args.clone()
     };
-    let (findings, report, details) = match asked {
+    let runs_as_sc = !matches!(asked, Asked::Graphs(_));
+    let (mut findings, report, details) = match asked {
         Asked::Searches(strategy) => {
             let strategy = strategy.for_program(args, &program);
             let (findings, searched) = searches::explore(args, &program, strategy, terminal);
@@ -76,7 +84,16 @@ pub(crate) fn check(args: &Check) -> Exit {
             let details = stateless::details(args, &examined);
             (findings, report, details)
         }
+        Asked::Graphs(exploration) => {
+            match graphs::explore(args, &program, exploration, terminal) {
+                Ok(found) => found,
+                Err(problem) => return failed(args, &problem),
+            }
+        }
     };
+    if runs_as_sc {
+        memory::assume(&mut findings, &program);
+    }
     if terminal.is_json() {
         print(
             &findings
@@ -101,6 +118,18 @@ enum Asked {
     Searches(Strategy),
     /// By running executions.
     Exploration(Exploration),
+    /// By exploring execution graphs.
+    Graphs(graphs::Exploration),
+}
+
+impl Asked {
+    /// Why the question does not fit the program.
+    fn problem_with(&self, args: &Check, program: &Program) -> Option<String> {
+        match self {
+            Self::Graphs(exploration) => exploration.problem_with(program),
+            _ => memory::problem(args, program),
+        }
+    }
 }
 
 /// A violation that has a schedule, and its story.

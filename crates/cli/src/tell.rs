@@ -17,7 +17,7 @@ pub(crate) fn kind(violation: &Violation) -> ViolationKind {
     kind_of(violation.property())
 }
 
-fn kind_of(property: Property) -> ViolationKind {
+pub(crate) fn kind_of(property: Property) -> ViolationKind {
     match property {
         Property::Assertion => ViolationKind::Assertion,
         Property::Runtime => ViolationKind::Runtime,

@@ -36,12 +36,35 @@ pub(crate) fn properties(words: &[PropertyArg]) -> PropertySet {
         })
 }
 
-/// The explorers of the registry, by their names.
-pub(super) fn explorer() -> impl TypedValueParser<Value = &'static Entry> {
+/// What `--explore` runs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Explore {
+    /// Executions, as sequences of steps.
+    Executions(&'static Entry),
+    /// Execution graphs.
+    Graphs,
+}
+
+impl Explore {
+    /// What `--explore` calls it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Executions(entry) => entry.name,
+            Self::Graphs => "graphs",
+        }
+    }
+}
+
+/// The explorers of the registry, by their names, and that of execution graphs.
+pub(super) fn explorer() -> impl TypedValueParser<Value = Explore> {
+    const GRAPHS: &str =
+        "Each execution graph of a memory model once (`--memory`; rc11 if none is named)";
     let names = ALL
         .iter()
         .map(|entry| PossibleValue::new(entry.name).help(entry.runs));
-    PossibleValuesParser::new(names).map(|name| by_name(&name).expect("no other name is possible"))
+    let names = names.chain([PossibleValue::new(Explore::Graphs.name()).help(GRAPHS)]);
+    PossibleValuesParser::new(names)
+        .map(|name| by_name(&name).map_or(Explore::Graphs, Explore::Executions))
 }
 
 pub(super) fn property(text: &str) -> Result<PropertyArg, String> {

@@ -166,6 +166,10 @@ pub struct Exploration {
     pub steps: Option<u64>,
     /// The steps of the longest execution, if they were counted.
     pub longest: Option<u64>,
+    /// The memory model, if execution graphs were explored.
+    pub memory: Option<String>,
+    /// How many graphs are only the beginning of others, because a thread waits for something that has happened already.
+    pub blocked: Option<u64>,
 }
 
 impl Exploration {

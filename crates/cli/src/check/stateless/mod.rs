@@ -47,15 +47,20 @@ impl Exploration {
     }
 }
 
+/// Whoever stores no states has no use for a reduction.
+pub(super) fn without_reduction(args: &Check, explorer: &str) -> Result<(), String> {
+    if args.reduction == "auto" && args.completion.is_none() && args.cycle_test.is_none() {
+        return Ok(());
+    }
+    Err(format!(
+        "`--reduction` leaves out steps of a search that stores states, and `--explore {explorer}` stores \
+         none: it leaves out executions in its own way; choose one of the two"
+    ))
+}
+
 /// What the arguments ask for, or what is wrong with them.
 pub(super) fn exploration(args: &Check, how: &'static Entry) -> Result<Exploration, String> {
-    if args.reduction != "auto" || args.completion.is_some() || args.cycle_test.is_some() {
-        return Err(format!(
-            "`--reduction` leaves out steps of a search that stores states, and `--explore {}` stores \
-             none: it leaves out executions in its own way; choose one of the two",
-            how.name
-        ));
-    }
+    without_reduction(args, how.name)?;
     let without = |what: &str, having: &str| {
         let name = how.name;
         Err(format!("`--explore {name}` has no {what}; {having}"))

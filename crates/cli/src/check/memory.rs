@@ -1,0 +1,95 @@
+//! Memory models: which way of checking goes with which, and what is said of orderings that were not explored.
+
+use raddle_graphs::Model;
+use raddle_machine::Program;
+use raddle_outcome::Kind;
+use raddle_report::story::Spot;
+use raddle_schedule::explorers::Entry;
+
+use super::findings::Findings;
+use super::first_line;
+use crate::args::{Check, Explore, MemoryArg};
+
+/// A way to check.
+pub(super) enum Way {
+    /// Searches that store states.
+    Searches,
+    /// Executions one by one, sequentially consistent.
+    Executions(&'static Entry),
+    /// Execution graphs.
+    Graphs(Model),
+}
+
+/// The way that the arguments ask for, or what is wrong with them.
+pub(super) fn way(args: &Check) -> Result<Way, String> {
+    let model = args.memory.map(|memory| match memory {
+        MemoryArg::Sc => Model::Sc,
+        MemoryArg::Ra => Model::Ra,
+        MemoryArg::Rc11 => Model::Rc11,
+    });
+    match (args.explore, model) {
+        (Some(Explore::Graphs), model) => Ok(Way::Graphs(model.unwrap_or(Model::Rc11))),
+        (None, None | Some(Model::Sc)) => Ok(Way::Searches),
+        (Some(Explore::Executions(how)), None | Some(Model::Sc)) => Ok(Way::Executions(how)),
+        // A class of executions is a graph.
+        (Some(Explore::Executions(how)), Some(weak)) if how.name == "optimal" => {
+            Ok(Way::Graphs(weak))
+        }
+        (Some(how), Some(weak)) => Err(format!(
+            "`--explore {}` runs interleavings of steps, and `--memory {weak}` has executions that are none; \
+             `--explore optimal --memory {weak}` explores these",
+            how.name(),
+            weak = weak.name(),
+        )),
+        (None, Some(weak)) => Err(format!(
+            "a search that stores states is sequentially consistent; `--explore optimal --memory {}` explores \
+             the executions of that memory model",
+            weak.name(),
+        )),
+    }
+}
+
+/// A part of the source.
+pub(super) fn spot(program: &Program, span: raddle_lang::Span) -> Spot {
+    let source = program.source();
+    let at = source.line_column(span.start);
+    Spot {
+        file: source.name.clone(),
+        line: at.line,
+        column: at.column,
+        text: first_line(source.snippet(span)),
+    }
+}
+
+/// The orderings that are weaker than sequential consistency.
+fn weaker(program: &Program) -> Vec<Spot> {
+    let places = program.weaker_orderings().into_iter();
+    places
+        .map(|place| spot(program, program.span(place)))
+        .collect()
+}
+
+/// Why a program is not run as sequentially consistent, unless somebody says so.
+pub(super) fn problem(args: &Check, program: &Program) -> Option<String> {
+    if args.memory.is_some() {
+        return None;
+    }
+    let first = weaker(program).into_iter().next()?;
+    let what = match args.explore {
+        Some(how) => format!("`--explore {}` runs", how.name()),
+        None => "a search that stores states runs".into(),
+    };
+    Some(format!(
+        "{}:{}:{}: `{}` asks for less than sequential consistency, and {what} everything as sequentially consistent; \
+         `--explore optimal --memory rc11` explores what the orderings allow, `--memory sc` ignores them, \
+         which the verdict then says",
+        first.file, first.line, first.column, first.text,
+    ))
+}
+
+/// The program was run as sequentially consistent.
+pub(super) fn assume(findings: &mut Findings, program: &Program) {
+    for place in weaker(program) {
+        findings.explored.assume(Kind::WeakOrdering.at(place));
+    }
+}
