@@ -23,6 +23,7 @@ macro_rules! folders {
 
 folders! {
     classics = "corpus/classics",
+    litmus = "corpus/litmus",
     papers = "corpus/papers",
     witnesses = "corpus/witnesses",
     examples = "examples",
