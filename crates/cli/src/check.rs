@@ -3,7 +3,7 @@
 mod deadlocks;
 mod findings;
 mod graphs;
-mod memory;
+mod models;
 mod plan;
 mod report;
 mod searches;
@@ -25,14 +25,14 @@ use crate::args::{Check, goals_wanted, properties};
 use crate::load::{Loaded, load};
 use crate::terminal::{Terminal, complain, print};
 use crate::{Exit, reduction, replay};
-use memory::Way;
+use models::Way;
 use stateless::Exploration;
 use strategy::Strategy;
 
 pub(crate) fn check(args: &Check) -> Exit {
     let started = Instant::now();
     let terminal = Terminal::new(args.output, args.drawing);
-    let asked = memory::way(args).and_then(|way| match way {
+    let asked = models::way(args).and_then(|way| match way {
         Way::Searches => strategy::strategy(args).map(Asked::Searches),
         Way::Executions(how) => stateless::exploration(args, how).map(Asked::Exploration),
         Way::Graphs(model) => graphs::exploration(args, model).map(Asked::Graphs),
@@ -92,7 +92,7 @@ pub(crate) fn check(args: &Check) -> Exit {
         }
     };
     if runs_as_sc {
-        memory::assume(&mut findings, &program);
+        models::assume(&mut findings, &program);
     }
     if terminal.is_json() {
         print(
@@ -127,7 +127,7 @@ impl Asked {
     fn problem_with(&self, args: &Check, program: &Program) -> Option<String> {
         match self {
             Self::Graphs(exploration) => exploration.problem_with(program),
-            _ => memory::problem(args, program),
+            _ => models::problem(args, program),
         }
     }
 }

@@ -15,7 +15,7 @@ use raddle_report::style::Role;
 use crate::args::{Compare, Drawing, Format, Output, TableFormat};
 use crate::load::{Loaded, load};
 use crate::terminal::{Terminal, complain, print};
-use crate::{Exit, interrupt, reduction};
+use crate::{Exit, interrupt, orderings, reduction};
 use print::{CSV_HEADER, Compared};
 
 pub(crate) fn compare(args: &Compare) -> Exit {
@@ -142,6 +142,7 @@ fn compare_file(
         }
     };
     compared.file.clone_from(&program.source().name);
+    orderings::warn(&program, terminal);
     for name in names {
         if cancel.load(Ordering::SeqCst) {
             break;

@@ -13,7 +13,7 @@ use crate::args::Explain;
 use crate::load::{Loaded, load};
 use crate::progress::ProgressLine;
 use crate::terminal::{Terminal, print};
-use crate::{Exit, interrupt, memory};
+use crate::{Exit, interrupt, memory, orderings};
 
 /// What the search looks at: whether the program is correct is not the question here, but
 /// invariants and disciplines have a say in what protects what.
@@ -43,6 +43,7 @@ pub(crate) fn explain(args: &Explain) -> Exit {
             return exit;
         }
     };
+    orderings::warn(&program, terminal);
     let mut line = ProgressLine::about("transactions", terminal);
     let mut search = Search::new()
         .properties(properties())

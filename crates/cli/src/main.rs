@@ -11,6 +11,7 @@ mod keys;
 mod load;
 mod memory;
 mod native;
+mod orderings;
 mod progress;
 mod reduction;
 mod replay;

@@ -11,11 +11,11 @@ use raddle_report::json::{self, CheckReport, ViolationKind};
 use raddle_report::lanes;
 use raddle_report::story::{Ending, Story};
 
-use crate::Exit;
 use crate::args::Run;
 use crate::load::{Loaded, load};
 use crate::tell;
 use crate::terminal::{Terminal, print};
+use crate::{Exit, orderings};
 
 /// How an execution came to its end.
 enum End {
@@ -46,6 +46,7 @@ pub(crate) fn simulate(args: &Run) -> Exit {
             return Exit::ERROR;
         }
     };
+    orderings::warn(&program, terminal);
     let seed = args.seed.unwrap_or_else(clock_seed);
     let machine = Machine::new(Arc::clone(&program), args.step.granularity.granularity());
     let mut narrator = Narrator::new(machine);

@@ -12,11 +12,11 @@ use raddle_report::table::{key_values, number};
 use raddle_stateless::Progress;
 
 use super::findings::{Details, Findings};
-use super::memory::spot;
 use super::searches::{Runner, unreached_goals};
 use super::stateless::without_reduction;
 use super::text::{counted, elapsed};
 use crate::args::{Check, goals_wanted, properties};
+use crate::orderings::spot;
 use crate::progress::ProgressLine;
 use crate::tell;
 use crate::terminal::Terminal;

@@ -8,6 +8,7 @@ mod formatting;
 mod golden;
 mod json;
 mod limits;
+mod memory;
 mod published;
 mod reductions;
 mod replaying;

@@ -3,12 +3,11 @@
 use raddle_graphs::Model;
 use raddle_machine::Program;
 use raddle_outcome::Kind;
-use raddle_report::story::Spot;
 use raddle_schedule::explorers::Entry;
 
 use super::findings::Findings;
-use super::first_line;
 use crate::args::{Check, Explore, MemoryArg};
+use crate::orderings;
 
 /// A way to check.
 pub(super) enum Way {
@@ -49,47 +48,25 @@ pub(super) fn way(args: &Check) -> Result<Way, String> {
     }
 }
 
-/// A part of the source.
-pub(super) fn spot(program: &Program, span: raddle_lang::Span) -> Spot {
-    let source = program.source();
-    let at = source.line_column(span.start);
-    Spot {
-        file: source.name.clone(),
-        line: at.line,
-        column: at.column,
-        text: first_line(source.snippet(span)),
-    }
-}
-
-/// The orderings that are weaker than sequential consistency.
-fn weaker(program: &Program) -> Vec<Spot> {
-    let places = program.weaker_orderings().into_iter();
-    places
-        .map(|place| spot(program, program.span(place)))
-        .collect()
-}
-
 /// Why a program is not run as sequentially consistent, unless somebody says so.
 pub(super) fn problem(args: &Check, program: &Program) -> Option<String> {
     if args.memory.is_some() {
         return None;
     }
-    let first = weaker(program).into_iter().next()?;
+    let complaint = orderings::complaint(program)?;
     let what = match args.explore {
         Some(how) => format!("`--explore {}` runs", how.name()),
         None => "a search that stores states runs".into(),
     };
     Some(format!(
-        "{}:{}:{}: `{}` asks for less than sequential consistency, and {what} everything as sequentially consistent; \
-         `--explore optimal --memory rc11` explores what the orderings allow, `--memory sc` ignores them, \
-         which the verdict then says",
-        first.file, first.line, first.column, first.text,
+        "{complaint}, and {what} everything as sequentially consistent; `--explore optimal --memory rc11` explores \
+         what the orderings allow, `--memory sc` ignores them, which the verdict then says"
     ))
 }
 
 /// The program was run as sequentially consistent.
 pub(super) fn assume(findings: &mut Findings, program: &Program) {
-    for place in weaker(program) {
+    for place in orderings::weaker(program) {
         findings.explored.assume(Kind::WeakOrdering.at(place));
     }
 }
