@@ -73,7 +73,10 @@ fn programs() -> Vec<PathBuf> {
 /// The value of a key.
 fn value<'t>(expected: &'t str, key: &str) -> Option<&'t str> {
     let pairs = expected.lines().filter_map(|line| line.split_once(" = "));
-    pairs.into_iter().find(|pair| pair.0 == key).map(|pair| pair.1)
+    pairs
+        .into_iter()
+        .find(|pair| pair.0 == key)
+        .map(|pair| pair.1)
 }
 
 #[test]
@@ -119,7 +122,9 @@ fn weaker_models_have_more_violations() {
         let (sc, ra, rc11) = (wrong(Model::Sc), wrong(Model::Ra), wrong(Model::Rc11));
         let sidecar = path.with_extension("expect");
         let expected = std::fs::read_to_string(&sidecar).expect("there is an expectation");
-        let of_search = expected.lines().filter_map(|line| line.strip_prefix("violation = "));
+        let of_search = expected
+            .lines()
+            .filter_map(|line| line.strip_prefix("violation = "));
         let of_search: BTreeSet<String> = of_search.map(str::to_owned).collect();
         assert_eq!(sc, of_search, "{}", path.display());
         for (weak, strong) in [(&rc11, &sc), (&ra, &rc11)] {
