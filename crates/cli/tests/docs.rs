@@ -460,10 +460,10 @@ fn pages_say_of_explorers_what_the_registry_says() {
     let table = rows(explorers, "| explorer | runs | guarantee |");
     let first = |row: &Vec<String>| row[0].clone();
     // Execution graphs are no sequences of steps, so their explorer is not in the registry.
-    let names = names.into_iter().chain(["graphs"]);
+    let and_graphs = names.iter().copied().chain(["graphs"]);
     assert_eq!(
         table.iter().map(first).collect::<Vec<_>>(),
-        names.collect::<Vec<_>>()
+        and_graphs.collect::<Vec<_>>()
     );
     for (entry, row) in all.iter().zip(&table) {
         let up_to_bound = row[2].starts_with("everything up to the bound");

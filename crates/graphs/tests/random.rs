@@ -245,10 +245,7 @@ fn interleavings(machine: &mut Machine) -> (BTreeSet<Outcome>, bool) {
 }
 
 /// What the graphs of a model lead to, and how many there are: those that are complete, and all others. Nothing if there is a race.
-fn graphs_unless_race(
-    machine: &Machine,
-    model: Model,
-) -> Option<(BTreeSet<Outcome>, (u64, u64))> {
+fn graphs_unless_race(machine: &Machine, model: Model) -> Option<(BTreeSet<Outcome>, (u64, u64))> {
     let slots = slots(machine);
     let mut run = Run::new(machine, model);
     let mut outcomes = BTreeSet::new();

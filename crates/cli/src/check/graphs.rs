@@ -25,6 +25,7 @@ use crate::terminal::Terminal;
 const NAME: &str = "graphs";
 
 /// What to explore.
+#[derive(Clone, Copy)]
 pub(super) struct Exploration {
     model: Model,
     properties: PropertySet,
