@@ -66,6 +66,8 @@ pub struct Unsupported {
 pub(crate) struct Made {
     pub(crate) position: usize,
     pub(crate) choice: Choice,
+    /// Whether it is local code that leads to the next step of the thread: for the machine it is a part of that.
+    pub(crate) is_prelude: bool,
     pub(crate) event: Option<MadeEvent>,
 }
 
@@ -223,7 +225,11 @@ impl Run {
     /// Makes a step. Whether it was taken.
     fn make(&mut self, position: usize, choice: Choice, event: Option<MadeEvent>) -> bool {
         let thread = at(position);
-        (self.machine).step(&self.state, thread, choice, &mut self.step);
+        let is_local = self.lives[position].act == Act::Local;
+        match is_local {
+            true => (self.machine).run_on(&self.state, thread, &mut self.step),
+            false => (self.machine).step(&self.state, thread, choice, &mut self.step),
+        }
         let is_access = matches!(self.lives[position].act, Act::Access { .. });
         let is_more = self.step.footprint.len() > 1 || self.step.next_choice.is_some();
         if is_access && is_more {
@@ -249,9 +255,15 @@ impl Run {
             }
         }
         std::mem::swap(&mut self.state, &mut self.step.after);
+        let mut leads_on = || {
+            let next = self.prober.act(&self.state, thread);
+            !matches!(next, Act::Local | Act::Stopped { .. })
+        };
+        let is_prelude = is_local && leads_on();
         self.made.push(Made {
             position,
             choice,
+            is_prelude,
             event,
         });
         true
@@ -312,7 +324,7 @@ impl Run {
             self.note_objects();
             let act = self.prober.act(&self.state, at(position));
             self.lives[position].act = act;
-            if act != Act::Silent {
+            if !matches!(act, Act::Silent | Act::Local) {
                 self.announce(position, act);
                 return;
             }
@@ -377,7 +389,7 @@ impl Run {
                 self.refuse(position, what);
                 Next::Blocked(Blocked::Infeasible)
             }
-            Act::Silent => unreachable!("silent steps are made at once"),
+            Act::Silent | Act::Local => unreachable!("silent steps are made at once"),
         };
         self.lives[position].next = next;
         if let Next::Operation(_) = next {

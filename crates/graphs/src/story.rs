@@ -48,6 +48,9 @@ impl<'r> Teller<'r> {
     }
 
     fn tell(&mut self, made: &Made, graph: Option<&Graph>) {
+        if made.is_prelude {
+            return;
+        }
         let taken = Action {
             thread: Position(made.position as u32),
             choice: made.choice,

@@ -367,3 +367,23 @@ fn plain_accesses_are_exact_or_race() {
     });
     assert!(racing > 10 && weak > 0, "{racing} {weak}");
 }
+
+/// Local code that takes long is cut into pieces. What comes after it reads what the graph says, like everything else.
+#[test]
+fn long_local_code_changes_nothing() {
+    for rounds in [0, 1, 999, 1000, 1001, 2000, 3500] {
+        let wait = format!("for (int i = 0; i < {rounds}; i++) skip;");
+        let text = format!(
+            "atomic int x, y; int a, b;
+             void left() {{ {wait} store(x, 1, relaxed); {wait} a = load(y, relaxed); {wait} }}
+             void right() {{ store(y, 1, relaxed); {wait} b = load(x, relaxed); }}
+             run left() || right();"
+        );
+        let mut machine = machine(&text);
+        let (expected, _) = interleavings(&mut machine);
+        let (sc, graphs_of_sc) = graphs(&machine, Model::Sc);
+        assert_eq!((sc, graphs_of_sc), (expected, (3, 0)), "{rounds}");
+        let (rc11, graphs_of_rc11) = graphs(&machine, Model::Rc11);
+        assert_eq!((rc11.len(), graphs_of_rc11), (4, (4, 0)), "{rounds}");
+    }
+}

@@ -5,11 +5,12 @@
 //! others do meanwhile. [Making the step](raddle_explore::System::step) then looks at one shared word, or at none: whoever puts another word
 //! [there](State::set_word) before decides what the thread reads.
 
-use raddle_explore::{Choice, Location, Position, Step, System};
+use raddle_explore::{Changed, Choice, Location, Position, Status, Step, System};
 use raddle_lang::ast::{BinaryOp, IntType};
 use raddle_lang::check::constants::{binary, wrap};
 use raddle_lang::hir::{Order, Orders};
 
+use crate::execute::{Execution, Halt, Mode};
 use crate::machine::Machine;
 use crate::op::{Fit, LockKind, Op, Reg};
 use crate::program::Program;
@@ -26,6 +27,8 @@ pub enum Act {
     },
     /// Something that touches nothing shared. It may fail.
     Silent,
+    /// Local code that has run for long. [`Machine::run_on`] goes on with it; a step would not stop before the operation that follows it.
+    Local,
     /// It accesses one location.
     Access {
         /// Which.
@@ -223,8 +226,37 @@ impl Machine {
         let op = self.program.code[pc as usize];
         match op {
             Op::AtomicBegin => self.block(state, thread),
+            local if !local.is_visible() => Act::Local,
             _ => self.program.act_at(state, thread.index(), pc, op),
         }
+    }
+
+    /// Goes on with the local code of a thread, up to its next visible operation or until it has run for long again.
+    pub fn run_on(&mut self, state: &State, thread: Position, step: &mut Step<State>) {
+        step.footprint.clear();
+        step.next_choice = None;
+        step.changed = Changed::ALL;
+        step.after.clone_from(state);
+        let mut execution = Execution::of_thread(
+            &self.program,
+            &mut step.after,
+            thread.index(),
+            Mode::Prologue,
+            &mut step.footprint,
+            &mut self.scratch,
+        );
+        let halt = execution.run();
+        let place = execution.place();
+        match halt {
+            Halt::Pause => execution.suspend(),
+            Halt::End => execution.finish(Phase::Ended),
+            _ => execution.finish(Phase::Failed),
+        }
+        self.scratch.count_coverage();
+        step.status = match halt {
+            Halt::Pause | Halt::End => Status::Moved,
+            failure => Status::Failed(self.fault(failure, place)),
+        };
     }
 
     /// What an atomic block does, as far as its first access tells. That is what it does unless it makes a second one: who makes the step notices.
@@ -381,7 +413,7 @@ impl Program {
             | Op::TryRecv { .. }
             | Op::Len { .. } => Act::Other("a channel"),
             Op::Free { .. } => Act::Other("`free`"),
-            // The end of a thread, a jump that has taken long, and what fails before it touches anything.
+            // The end of a thread, and what fails before it touches anything.
             _ => Act::Silent,
         }
     }

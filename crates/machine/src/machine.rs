@@ -47,7 +47,7 @@ const CROWD: usize = 8192;
 pub struct Machine {
     pub(crate) program: Arc<Program>,
     pub(crate) granularity: Granularity,
-    scratch: Scratch,
+    pub(crate) scratch: Scratch,
     canonicaliser: Canonicaliser,
     /// The threads that may be exchanged, if the search is to make use of that.
     symmetry: Option<Symmetry>,
@@ -337,7 +337,7 @@ impl Machine {
         })
     }
 
-    fn fault(&self, halt: Halt, place: Place) -> Fault {
+    pub(crate) fn fault(&self, halt: Halt, place: Place) -> Fault {
         let (kind, message) = match halt {
             Halt::Assertion { message } => {
                 let text = &self.program.messages[message as usize];

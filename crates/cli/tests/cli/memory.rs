@@ -221,6 +221,16 @@ fn threads_that_spin_for_ever_violate_termination_and_threads_that_wait_deadlock
 }
 
 #[test]
+fn stories_are_told_across_long_local_code() {
+    let wait = "for (int i = 0; i < 2500; i++) skip;";
+    let program = STORE_BUFFERING.replace("= load", &format!("= 0; {wait} a = load"));
+    let program = program.replace("a = load(x", "b = load(x");
+    raddle_reading(&["check", "-", "--explore", "graphs"], &program)
+        .exits(1)
+        .says(&["assertion failed: a == 1 || b == 1", "not the"]);
+}
+
+#[test]
 fn goals_are_reached_by_weak_executions() {
     let program = STORE_BUFFERING.replace(
         "assert(a == 1 || b == 1)",
