@@ -131,6 +131,11 @@ pub fn examine(
     });
     machine.absorb(&run.machine);
     let (assumed, mut found) = (examiner.assumed, examiner.examination);
+    if let Some(place) = machine.program().relaxed_read()
+        && model != Model::Sc
+    {
+        found.explored.assume(Kind::LoadBuffering.at(place));
+    }
     if assumed > 0 {
         let executions = match assumed {
             1 => "1 execution".into(),

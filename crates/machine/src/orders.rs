@@ -6,7 +6,7 @@
 use raddle_explore::Place;
 use raddle_lang::hir::{Order, Orders};
 
-use crate::op::Pc;
+use crate::op::{Op, Pc};
 use crate::program::Program;
 
 /// The ordering of an instruction.
@@ -63,6 +63,23 @@ impl Program {
         places.sort_by_key(|place| self.span(*place));
         places
     }
+
+    /// The first place that reads without acquiring. No compiler or processor has a write come before an earlier read that acquires, so a program without such places
+    /// has no load buffering.
+    #[must_use]
+    pub fn relaxed_read(&self) -> Option<Place> {
+        let is_relaxed = |orders: Orders, op: &Op| match op {
+            Op::AtomicStore { .. } => false,
+            Op::Cas { .. } => !orders.order.acquires() || !orders.failure.acquires(),
+            _ => !orders.order.acquires(),
+        };
+        let accesses = self.orders.iter().filter(|(pc, ordering)| match ordering {
+            Ordering::Access(orders) => is_relaxed(*orders, &self.code[*pc as usize]),
+            Ordering::Fence(_) => false,
+        });
+        let places = accesses.map(|(pc, _)| Place(*pc));
+        places.min_by_key(|place| self.span(*place))
+    }
 }
 
 #[cfg(test)]
@@ -101,6 +118,33 @@ mod tests {
             weaker("await(load(x, acquire) == 0); cas(x, 0, 1, seq_cst, relaxed);"),
             ["load(x, acquire)", "cas(x, 0, 1, seq_cst, relaxed)"]
         );
+    }
+
+    #[test]
+    fn reads_that_do_not_acquire_are_known() {
+        let relaxed_read = |body: &str| {
+            let text = format!("atomic int x;\nvoid main() {{ {body} }}");
+            let (program, _) = crate::load(Source::new("t.rad", text));
+            let program = program.expect("it is correct");
+            let place = program.relaxed_read()?;
+            Some(program.source().snippet(program.span(place)).to_owned())
+        };
+        for body in [
+            "store(x, 1, relaxed); store(x, 1, release); x = 2;",
+            "load(x, acquire); fetch_add(x, 1, acq_rel); fence(release);",
+            "cas(x, 0, 1, acquire);",
+        ] {
+            assert_eq!(relaxed_read(body), None, "{body}");
+        }
+        for read in [
+            "load(x, relaxed)",
+            "swap(x, 1, release)",
+            "cas(x, 0, 1, acquire, relaxed)",
+            "cas(x, 0, 1, release)",
+        ] {
+            let body = format!("x = 1; {read}; load(x, relaxed);");
+            assert_eq!(relaxed_read(&body).as_deref(), Some(read));
+        }
     }
 
     /// The failure of a `cas` is that of its success, without the release.

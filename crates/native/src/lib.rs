@@ -10,7 +10,7 @@
 //! - of programs that call functions recursively, or in very many ways: their states have no fixed size;
 //! - from states with very many or very large objects, or after which a thread that has ended disappears;
 //! - that spawn a thread;
-//! - that break a declared discipline, or keep to one for a reason that is not [seen in the words](disciplines);
+//! - that break a declared discipline, or keep to one for a reason that is not seen in the words (`disciplines.rs`);
 //! - that meet a value which has no code in its field, or take a lock for reading very often without giving it up.
 //!
 //! # Why it is safe

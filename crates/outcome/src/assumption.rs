@@ -62,7 +62,7 @@ pub enum Nature {
     Limit,
     /// The program can do something on a real machine that no explored execution does.
     Model,
-    /// The program itself says that these executions do not count.
+    /// The program itself, or the question, says that these executions do not count.
     Given,
 }
 
@@ -168,6 +168,8 @@ kinds! {
     WeakFailures Model "weak-failures" "spurious failures of a weak compare-exchange were not run";
     /// Memory that was freed was not given out again within an execution.
     ReusedMemory Model "reused-memory" "memory that was freed was never allocated again within an execution, though a compare-exchange could see it (ABA)";
+    /// The memory model that was asked for leaves out executions in which a read comes before what it depends on.
+    LoadBuffering Given "load-buffering" "the memory model has no load buffering, in which a thread reads what another one writes because of what the first one writes later";
     /// The program cut executions by `assume`.
     Assume Given "assume" "executions were cut by `assume`";
 }
@@ -287,11 +289,12 @@ mod tests {
     }
 
     #[test]
-    fn only_what_the_program_says_itself_takes_nothing_away() {
+    fn only_what_is_given_takes_nothing_away() {
         for &kind in Kind::ALL {
             let mut all = Assumptions::<u32>::default();
             all.add(kind);
-            assert_eq!(all.are_none(), kind == Kind::Assume, "{kind:?}");
+            let is_given = matches!(kind, Kind::Assume | Kind::LoadBuffering);
+            assert_eq!(all.are_none(), is_given, "{kind:?}");
         }
         assert!(Assumptions::<u32>::default().are_none());
     }

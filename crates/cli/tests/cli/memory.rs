@@ -252,3 +252,35 @@ fn other_commands_say_that_they_ignore_orderings() {
             .complains(&["asks for less than sequential consistency"]);
     }
 }
+
+/// What the model leaves out is said where it could matter, and is no reason not to verify.
+#[test]
+fn load_buffering_is_said_to_be_left_out() {
+    let program = |order: &str| {
+        format!(
+            "atomic int x, y; int a, b;
+void left() {{ a = load(x, {order}); store(y, 1, relaxed); }}
+void right() {{ b = load(y, {order}); store(x, 1, relaxed); }}
+void main() {{
+    thread l = spawn left(); thread r = spawn right();
+    join(l); join(r);
+    assert(a == 0 || b == 0);
+}}
+"
+        )
+    };
+    let arguments = ["check", "-", "--explore", "optimal", "--memory", "rc11"];
+    raddle_reading(&arguments, &program("relaxed"))
+        .exits(0)
+        .says(&[
+            "verified: ",
+            "the memory model has no load buffering",
+            "<stdin>:2:15 (`a = load(x, relaxed);`)",
+        ]);
+    let json = [&arguments[..], &["--format", "json"]].concat();
+    let report = raddle_reading(&json, &program("relaxed")).exits(0).json();
+    assert_eq!(report["assumptions"][0]["kind"], "load-buffering");
+    assert_eq!(report["assumptions"][0]["incomplete"], false);
+    let report = raddle_reading(&json, &program("acquire")).exits(0).json();
+    assert_eq!(report["assumptions"].as_array().unwrap().len(), 0);
+}

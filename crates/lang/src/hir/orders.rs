@@ -46,6 +46,12 @@ impl Order {
         Self::ALL.into_iter().find(|order| order.name() == name)
     }
 
+    /// Whether a read of this ordering acquires.
+    #[must_use]
+    pub fn acquires(self) -> bool {
+        matches!(self, Self::Acquire | Self::AcqRel | Self::SeqCst)
+    }
+
     /// What is left of the ordering of an update that writes nothing.
     #[must_use]
     pub fn without_release(self) -> Self {
