@@ -298,15 +298,19 @@ impl Generator {
         let new = self
             .random
             .pick(&["int[1]", "int[3]", "int[6]", "int[s + 2]", "int[20]"]);
+        let mut made = vec![assign(name("d"), Expr::New(new))];
+        if new == "int[s + 2]" {
+            // Only variables that are seen to be used are declared, and not those in a type.
+            made.insert(0, assign(name("s"), int(self.random.below(3) as i64)));
+        }
         match self.random.below(6) {
             0 | 1 => {
-                let mut block = vec![assign(name("d"), Expr::New(new))];
                 if self.random.percent(60) {
                     let position = self.position(context);
-                    block.push(assign(index("d", position), self.number()));
+                    made.push(assign(index("d", position), self.number()));
                 }
-                block.push(assign(name("row"), name("d")));
-                block
+                made.push(assign(name("row"), name("d")));
+                made
             }
             2 => {
                 let position = self.position(context);
@@ -330,10 +334,10 @@ impl Generator {
                 assign(name("row"), word("null")),
                 perform("free", [name("d")]),
             ],
-            _ => vec![
-                assign(name("d"), Expr::New(new)),
-                perform("free", [name("d")]),
-            ],
+            _ => {
+                made.push(perform("free", [name("d")]));
+                made
+            }
         }
     }
 }
