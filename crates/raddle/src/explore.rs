@@ -397,9 +397,12 @@ impl<'a> Run<'a> {
             let mut all = all.into_inner().unwrap_or_else(PoisonError::into_inner);
             all.settle();
             // Executions that were given up may have shown something too.
-            let mut goes_on = || deadline.is_none_or(|deadline| Instant::now() < deadline);
+            let mut is_late = false;
             let mut learns = || {
-                let learned = self.program.learned(&mut goes_on);
+                let learned = self.program.learned(&mut || {
+                    is_late |= deadline.is_some_and(|deadline| Instant::now() >= deadline);
+                    !is_late
+                });
                 learned.then(|| self.program.knowledge())
             };
             if all.failure.is_none()
@@ -421,6 +424,10 @@ impl<'a> Run<'a> {
                     explored: all.explored,
                     ..Attempt::default()
                 };
+            }
+            if is_late {
+                // A scout that was wanted has not been sent.
+                all.explored.assume(Kind::Time);
             }
             self.ends.absorb(&all.ends);
             self.sample = all.sample;
