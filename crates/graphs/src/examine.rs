@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use raddle_explore::{Fault, Place, Property, PropertySet, System};
 use raddle_machine::Machine;
-use raddle_memory::{Blocked, Counts, End, Leaf, Model, Operation, Refused, Stop, Trust, Visitor};
+use raddle_memory::{Blocked, Counts, End, Graph, Leaf, Model, Operation, Refused, Stop, Trust, Visitor};
 use raddle_outcome::{Assumption, Ends, Executions, Kind, Outcome};
 use raddle_report::story::Story;
 use raddle_schedule::{Clock, Omission, ThreadId};
@@ -407,7 +407,7 @@ impl Visitor<Run> for Examiner<'_> {
         }
     }
 
-    fn pulse(&mut self, run: &mut Run) -> ControlFlow<()> {
+    fn pulse(&mut self, run: &mut Run, _: &Graph) -> ControlFlow<()> {
         self.look_around();
         self.look_at_race(run);
         match self.is_over || run.unsupported.is_some() {

@@ -75,4 +75,6 @@ pub use graph::{Event, EventId, Graph, Kind};
 pub use model::Model;
 pub use operation::{Effect, Location, Operation, Order, Target, Until, Update};
 pub use program::{Answer, Blocked, Next, Program};
-pub use trust::{Counts, End, Leaf, Refused, Rule, Schedule, Stop, Trust, Visitor};
+pub use trust::{
+    Counts, End, Leaf, Misled, Refused, Rule, Schedule, Stop, Trust, Visitor, moves,
+};

@@ -83,6 +83,12 @@ pub struct Event {
 }
 
 impl Event {
+    /// Its place in the modification order of its location, from 1; 0 if it does not write.
+    #[must_use]
+    pub fn place(&self) -> u32 {
+        self.place
+    }
+
     /// An event that was not added to a graph.
     pub(crate) fn new(kind: Kind, operation: Operation, location: Option<Location>) -> Self {
         Self {

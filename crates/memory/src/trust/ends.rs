@@ -59,8 +59,8 @@ pub trait Visitor<P> {
     /// An execution has ended. The program is in its state. The visitor says whether to go on.
     fn leaf(&mut self, program: &mut P, leaf: &Leaf<'_>) -> ControlFlow<()>;
 
-    /// Asked before each new event whether to go on. The program may have found something already, a data race say.
-    fn pulse(&mut self, _program: &mut P) -> ControlFlow<()> {
+    /// Asked before each new event whether to go on. The program has made the events of the graph, and may have found something already, a data race say.
+    fn pulse(&mut self, _program: &mut P, _graph: &Graph) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
 

@@ -99,6 +99,7 @@ mod ends;
 mod maximal;
 mod replay;
 mod rules;
+mod script;
 mod search;
 
 use std::fmt;
@@ -113,6 +114,7 @@ use crate::program::Program;
 pub use ends::{Counts, End, Leaf, Stop, Visitor};
 pub(crate) use replay::replay;
 pub use rules::Rule;
+pub use script::{Misled, moves};
 use search::{Rules, Search};
 
 /// Which thread makes the next event. The graphs are the same with all of them.
@@ -241,15 +243,7 @@ impl Trust {
         program: &mut P,
         visitor: &mut impl Visitor<P>,
     ) -> Result<Coverage, Refused> {
-        let mut search = Search::new(
-            program,
-            visitor,
-            self.model,
-            self.schedule,
-            self.rules,
-            self.most_events,
-            self.has_oracle,
-        );
+        let mut search = self.search(program, visitor);
         let ended = search.run();
         self.counts = search.counts;
         let left_out = search.left_out;
@@ -257,5 +251,21 @@ impl Trust {
             ControlFlow::Continue(()) if self.rules.has_all() => Extent::All,
             _ => Extent::Some,
         }))
+    }
+
+    fn search<'a, P: Program, V: Visitor<P>>(
+        &self,
+        program: &'a mut P,
+        visitor: &'a mut V,
+    ) -> Search<'a, P, V> {
+        Search::new(
+            program,
+            visitor,
+            self.model,
+            self.schedule,
+            self.rules,
+            self.most_events,
+            self.has_oracle,
+        )
     }
 }

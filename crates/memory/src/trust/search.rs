@@ -132,7 +132,7 @@ impl<'a, P: Program, V: Visitor<P>> Search<'a, P, V> {
         }
     }
 
-    fn admits(&mut self, changed: &[EventId]) -> bool {
+    pub(super) fn admits(&mut self, changed: &[EventId]) -> bool {
         self.counts.checks += 1;
         let admits = self.model.admits(&self.graph, changed);
         if self.has_oracle {
@@ -147,12 +147,12 @@ impl<'a, P: Program, V: Visitor<P>> Search<'a, P, V> {
     }
 
     /// Adds default events until no thread can make one. The graph is consistent.
-    fn extend_to_leaf(&mut self) -> Result<ControlFlow<()>, Refused> {
+    pub(super) fn extend_to_leaf(&mut self) -> Result<ControlFlow<()>, Refused> {
         if !self.is_in_step {
             self.replay()?;
         }
         loop {
-            if self.visitor.pulse(self.program).is_break() {
+            if self.visitor.pulse(self.program, &self.graph).is_break() {
                 return Ok(ControlFlow::Break(()));
             }
             match self.pick() {
@@ -275,8 +275,13 @@ impl<'a, P: Program, V: Visitor<P>> Search<'a, P, V> {
                 self.graph
             );
         }
+        self.answer(id)
+    }
+
+    /// The program makes an event of the graph.
+    pub(super) fn answer(&mut self, id: EventId) -> Result<(), Refused> {
         let (event, clock) = (self.graph.event(id), self.graph.clock(id, Row::Hb));
-        Ok(self.program.answer(thread, Answer { event, clock })?)
+        Ok(self.program.answer(id.thread, Answer { event, clock })?)
     }
 
     /// The least place of what a new event may read from; a write has to come after it.
@@ -594,6 +599,11 @@ impl<'a, P: Program, V: Visitor<P>> Search<'a, P, V> {
             todo,
         });
         Ok(())
+    }
+
+    /// Begins with the empty graph.
+    pub(super) fn begin(&mut self) -> Result<(), Refused> {
+        self.replay()
     }
 
     /// Runs the program anew up to the graph. The graph gets the values of this run.

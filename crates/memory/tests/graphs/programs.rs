@@ -355,7 +355,7 @@ impl Visitor<Toy> for Watch {
         ControlFlow::Continue(())
     }
 
-    fn pulse(&mut self, _: &mut Toy) -> ControlFlow<()> {
+    fn pulse(&mut self, _: &mut Toy, _: &Graph) -> ControlFlow<()> {
         self.pulses += 1;
         match self.pulses == self.most {
             true => ControlFlow::Break(()),

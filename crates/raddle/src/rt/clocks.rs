@@ -132,6 +132,18 @@ pub(crate) struct Touch {
     time: u32,
 }
 
+impl Touch {
+    /// An access that somebody else has found out about.
+    pub(crate) fn new(thread: ThreadId, place: Place, writes: bool) -> Self {
+        Self {
+            thread,
+            place,
+            writes,
+            time: 0,
+        }
+    }
+}
+
 /// How a cell is accessed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Kind {
@@ -178,8 +190,9 @@ pub(crate) struct Clocks {
 }
 
 impl Clocks {
-    pub(crate) fn begin(&mut self) {
-        self.active = self.needed;
+    /// An execution begins. `wanted`: nobody else looks after races in it.
+    pub(crate) fn begin(&mut self, wanted: bool) {
+        self.active = self.needed && wanted;
         self.threads.clear();
         self.locations.clear();
         self.counts.clear();

@@ -178,6 +178,7 @@ impl State {
         if self.entry(counted).is_some() {
             let current = self.current;
             self.clocks.drop_reference(current, counted.index, last);
+            self.drop_reference_in_graph(counted.index as usize, last);
         }
     }
 
@@ -186,6 +187,7 @@ impl State {
         if self.entry(counted).is_some() {
             let current = self.current;
             self.clocks.only_reference(current, counted.index);
+            self.finds_only_reference_in_graph(counted.index as usize);
         }
     }
 

@@ -6,7 +6,7 @@
 use raddle_schedule::{LocationId, Mode, ValuedAccess};
 
 use super::objects::Channel;
-use super::operation::{Left, Operation, channel, count, given_back, mx, once, rw};
+use super::operation::{Left, Operation, channel, count, given_back, mx, once, rw, waiting};
 
 /// A state: the values of locations.
 pub(crate) trait Values {
@@ -53,7 +53,7 @@ impl Effect {
 
 /// The value of the end of a thread that has returned, and has not dropped its thread-locals yet. As in `std`, its handle says that it is finished, and its
 /// scope does not wait for it any longer; whoever joins it does.
-const FINISHED: u64 = 1;
+pub(super) const FINISHED: u64 = 1;
 /// That of a thread that has ended.
 pub(crate) const ENDED: u64 = 2;
 
@@ -74,6 +74,10 @@ pub(crate) fn enabled(operation: &Operation, values: &impl Values) -> bool {
             gathering, size, ..
         } => values.value(gathering) >= u64::from(size),
         Operation::Stop => false,
+        Operation::Await { at, least, .. } => values.value(at) >= least,
+        Operation::Enlist { condvar, .. } | Operation::Notify { condvar, .. } => {
+            values.value(condvar) & waiting::CLAIMED == 0
+        }
         Operation::OnceBegin { .. }
         | Operation::OnceWait { .. }
         | Operation::Send { .. }
@@ -99,7 +103,10 @@ pub(crate) fn effect(
         });
     };
     match *operation {
-        Operation::Begin | Operation::Spawn { .. } | Operation::Resume => Effect::DONE,
+        Operation::Begin
+        | Operation::Spawn { .. }
+        | Operation::Resume
+        | Operation::Fence { .. } => Effect::DONE,
         // It reads nothing: nothing that others do makes it possible.
         Operation::Stop => Effect::DONE.when(false),
         Operation::Finish { end } => {
@@ -373,10 +380,40 @@ pub(crate) fn effect(
             access(waiting, Mode::Write, values.value(waiting), 1);
             Effect::DONE
         }
+
+        Operation::Await { at, least, .. } => {
+            let value = values.value(at);
+            access(at, Mode::Read, value, value);
+            Effect::gives(value).when(value >= least)
+        }
+        Operation::Enlist { condvar, who } => {
+            let before = values.value(condvar);
+            access(condvar, Mode::Write, before, before | who);
+            Effect::DONE.when(before & waiting::CLAIMED == 0)
+        }
+        Operation::Notify { condvar, all } => {
+            let before = values.value(condvar);
+            let mode = if before == 0 { Mode::Read } else { Mode::Write };
+            access(condvar, mode, before, waiting::left_by(before, all));
+            Effect::gives(before).when(before & waiting::CLAIMED == 0)
+        }
+        Operation::Pick { condvar, who } => {
+            let before = values.value(condvar);
+            access(condvar, Mode::Write, before, before & !waiting::CLAIMED & !who);
+            Effect::DONE
+        }
+        Operation::Ticket { tail, limit } => {
+            let next = values.value(tail);
+            match next < limit && next & channel::GONE == 0 {
+                true => access(tail, Mode::Write, next, next + 1),
+                false => access(tail, Mode::Read, next, next),
+            }
+            Effect::gives(next)
+        }
     }
 }
 
-fn unlocked(value: u64, left: Left) -> u64 {
+pub(super) fn unlocked(value: u64, left: Left) -> u64 {
     let free = value & !mx::LOCKED;
     given_back(free, left, mx::VERSION, mx::ALIKE, mx::BEHIND)
 }

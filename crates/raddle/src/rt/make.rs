@@ -59,6 +59,7 @@ impl State {
             is_alone: self.sites.is_alone(id),
         };
         let is_in_loop = self.note_step(id, &announced, found, step);
+        self.is_in_loop = is_in_loop;
         self.thread(id)
             .look_at_watched(&announced, step, &self.objects);
         self.log(id, &announced, found, is_in_loop, step);
@@ -118,7 +119,8 @@ impl State {
             self.accesses.push(*access);
             self.note_address(access, announced.place);
             self.objects.set(access.location, access.after);
-            if access.before != access.after && !is_in_loop {
+            // In a graph, who has changed something is not a matter of the order in which it is made.
+            if access.before != access.after && !is_in_loop && self.graph.is_none() {
                 self.objects.changed_outside(access);
             }
         }

@@ -14,6 +14,7 @@ mod effect;
 mod failure;
 mod fiber;
 mod foresee;
+mod graph;
 mod hash;
 mod kept;
 mod knowledge;
@@ -47,6 +48,7 @@ pub(crate) use effect::ENDED;
 pub(crate) use failure::spot;
 pub use failure::{Failure, FailureKind, Remark};
 pub use fiber::Backend;
+pub(crate) use graph::{Graphs, InGraph};
 use fiber::Suspender;
 pub(crate) use hash::mix;
 pub(crate) use knowledge::{Knowledge, Stepping};
@@ -188,6 +190,11 @@ pub(crate) fn perform_at(
 #[track_caller]
 pub(crate) fn with<R>(look: impl FnOnce(&mut State) -> R) -> R {
     look(&mut current().state.borrow_mut())
+}
+
+/// Whether executions are graphs: an operation then touches one location.
+pub(crate) fn is_graph() -> bool {
+    try_current().is_some_and(|runtime| runtime.state.borrow().is_graph())
 }
 
 /// Ends the execution with a failure that was found by looking, without an operation.

@@ -141,6 +141,14 @@ pub(super) struct Outside {
 }
 
 impl Outside {
+    /// Where executions are graphs: an event of a thread that was not in such a loop, as a number that is like no other.
+    pub(super) fn of_event(thread: u32, index: u32) -> Self {
+        Self {
+            shared: thread + 1,
+            written: index + 1,
+        }
+    }
+
     /// What an access of this mode gets to know: changes that it commutes with may have been made or not.
     #[inline]
     pub(super) fn seen_by(self, mode: Mode, before: Self) -> Self {
@@ -236,6 +244,11 @@ impl Objects {
     #[inline]
     pub(super) fn changes_outside(&self, at: LocationId) -> Outside {
         self.entries[at.index()].outside
+    }
+
+    /// Where executions are graphs: who has written what is read next.
+    pub(super) fn set_outside(&mut self, at: LocationId, outside: Outside) {
+        self.entries[at.index()].outside = outside;
     }
 
     #[inline]

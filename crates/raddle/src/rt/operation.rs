@@ -185,6 +185,38 @@ pub(crate) enum Operation {
     Offer {
         channel: u32,
     },
+
+    // What follows is what operations on several locations consist of where executions are graphs: see `rt/graph`.
+    /// A fence. Where all is sequentially consistent, it is no step.
+    Fence {
+        order: Ordering,
+    },
+    /// Waits until a value that only grows is at least this.
+    Await {
+        at: LocationId,
+        least: u64,
+        order: Ordering,
+    },
+    /// Says that a thread waits on a condition variable.
+    Enlist {
+        condvar: LocationId,
+        who: u64,
+    },
+    /// Takes from those who wait: all, or the one who does. If it is to be one of several, they are kept [claimed](waiting::CLAIMED) until one is picked.
+    Notify {
+        condvar: LocationId,
+        all: bool,
+    },
+    /// Takes one of several who wait and are claimed.
+    Pick {
+        condvar: LocationId,
+        who: u64,
+    },
+    /// Takes the number of the next message of a channel, if it is below a limit and the receiver is not gone.
+    Ticket {
+        tail: LocationId,
+        limit: u64,
+    },
 }
 
 /// Why there are alternatives.
@@ -261,6 +293,20 @@ pub(crate) mod once {
     pub(crate) const POISONED: u64 = 3;
 }
 
+/// Who waits on a condition variable, where executions are graphs: a bit for each thread.
+pub(crate) mod waiting {
+    /// One of them is about to be picked, and everybody else waits for that.
+    pub(crate) const CLAIMED: u64 = 1 << 63;
+
+    /// Who still waits after a notification, which finds this.
+    pub(crate) fn left_by(waiting: u64, all: bool) -> u64 {
+        match waiting.count_ones() {
+            2.. if !all => waiting | CLAIMED,
+            _ => 0,
+        }
+    }
+}
+
 /// What becomes of sending and receiving.
 pub(crate) mod channel {
     pub(crate) const OK: u64 = 0;
@@ -272,6 +318,10 @@ pub(crate) mod channel {
     /// The states of a message, once it is sent.
     pub(crate) const SENT: u64 = 1;
     pub(crate) const TAKEN: u64 = 2;
+    /// In the place of a message: there are no more senders.
+    pub(crate) const LAST: u64 = 2;
+    /// In the number of messages: the receiver is gone.
+    pub(crate) const GONE: u64 = 1 << 63;
 }
 
 /// The parts of the value of a count of references: below are the strong ones.
@@ -362,6 +412,7 @@ impl Operation {
             | Self::Park { .. }
             | Self::OnceBegin { .. }
             | Self::OnceWait { .. }
+            | Self::Await { .. }
             | Self::Taken { .. } => true,
             Self::Send { blocking, .. } | Self::Receive { blocking, .. } => *blocking,
             _ => false,
@@ -416,6 +467,13 @@ impl Operation {
             Self::Taken { .. } => "waits for the receiver of",
             Self::Receive { .. } => "receives from",
             Self::Offer { .. } => "waits for a message of",
+            Self::Fence { .. } => "passes a fence",
+            Self::Await { .. } => "has waited for",
+            Self::Enlist { .. } => "waits on",
+            Self::Notify { all: true, .. } => "notifies all of",
+            Self::Notify { .. } => "notifies one of",
+            Self::Pick { .. } => "picks who is notified of",
+            Self::Ticket { .. } => "takes the next number of",
         }
     }
 

@@ -12,6 +12,7 @@ use raddle_schedule::{Cut, Diverged, Execution, Move, Observed, Readiness, Threa
 use super::account::Account;
 use super::failure::Failure;
 use super::fiber::{Fiber, Fibers};
+use super::graph::InGraph;
 use super::knowledge::{Knowledge, Lessons, Stepping};
 use super::operation::Operation;
 use super::panics::install_hook;
@@ -88,6 +89,8 @@ impl Program {
             let mut state = companion.runtime.state.borrow_mut();
             state.settings = own.settings;
             state.know(own.knowledge());
+            let model = own.graph.as_ref().map(|graph| graph.model);
+            state.graph = model.map(|model| Box::new(InGraph::new(model)));
             state.learned = false;
         }
         companion
@@ -315,7 +318,7 @@ impl Program {
     }
 
     /// Lets a thread run to its next operation.
-    fn run(&mut self, id: ThreadId, begins: bool) {
+    pub(super) fn run(&mut self, id: ThreadId, begins: bool) {
         if begins {
             let fiber = self.start(id);
             self.runtime.state.borrow_mut().thread_mut(id).guard = fiber.guard();

@@ -11,6 +11,7 @@ use super::counts::Counts;
 use super::deeds::Deeds;
 use super::effect::{Values, enabled};
 use super::failure::Failure;
+use super::graph::InGraph;
 use super::nested::Nested;
 use super::objects::{Channel, Id, Kind, Known, Objects};
 use super::operation::Operation;
@@ -75,6 +76,10 @@ pub(crate) struct State {
     pub(crate) counts: Counts,
     pub(crate) views: Views,
     pub(super) barriers: Barriers,
+    /// What it has if it is run from a graph.
+    pub(crate) graph: Option<Box<InGraph>>,
+    /// Whether the last step was made in a loop in which its thread polls.
+    pub(super) is_in_loop: bool,
     pub(crate) sites: Sites,
     pub(super) pasts: Pasts,
     /// What the code under test has freed in this execution.
@@ -163,6 +168,8 @@ impl State {
             counts: Counts::default(),
             views: Views::default(),
             barriers: Barriers::default(),
+            graph: None,
+            is_in_loop: false,
             sites: Sites::default(),
             pasts: Pasts::default(),
             quarantine: Rc::default(),
@@ -197,7 +204,7 @@ impl State {
         self.failures.clear();
         self.impossible = false;
         self.turns = Turns::default();
-        self.clocks.begin();
+        self.clocks.begin(self.graph.is_none());
         self.counts.begin();
         self.views = Views::default();
         self.barriers.begin();
@@ -307,6 +314,9 @@ impl State {
         kind: clocks::Kind,
         place: Place,
     ) -> Result<Option<Failure>, Misuse> {
+        if self.is_graph() {
+            return self.touch_cell_in_graph(id, kind, place);
+        }
         match self.clocks.need() {
             Need::Known => {}
             Need::Learned => {
@@ -332,6 +342,10 @@ impl State {
 
     /// An atomic was read by a plain load. Returns the race that this is.
     pub(crate) fn plain_load(&mut self, id: &Id, place: Place) -> Option<Failure> {
+        if self.is_graph() {
+            self.refuse_in_graph(place, "a plain load of an atomic");
+            return None;
+        }
         match (self.clocks.need(), id.number(self.generation)) {
             (Need::Known, Known::Number(number)) => {
                 let earlier = self

@@ -90,11 +90,12 @@ mod watch;
 use std::cell::Cell;
 
 use raddle_outcome::Kind as Assumed;
-use raddle_schedule::{Mode, ValuedAccess};
+use raddle_schedule::{LocationId, Mode, ValuedAccess};
 
 use super::Place;
 use super::failure::{Failure, FailureKind, Remark};
-use super::objects::{Kind, Objects};
+use super::graph::Iteration;
+use super::objects::{Kind, Objects, Outside};
 use super::operation::{Left, Operation, Reason, channel, mx, rw};
 use super::state::{Phase, State};
 use super::thread::Announced;
@@ -224,6 +225,18 @@ impl Polling {
     #[inline]
     pub(crate) fn leaves(&mut self, data: Left) {
         self.behind_lock = data;
+    }
+
+    /// Where executions are graphs: the thread gives back a lock, and has changed what is behind it.
+    pub(super) fn changes_data(&mut self) {
+        if self.has_begun {
+            self.memory.note_effect();
+        }
+    }
+
+    /// Where executions are graphs: how a location was changed, as far as the thread knows.
+    pub(super) fn outside(&self, at: LocationId) -> Outside {
+        self.memory.outside(at)
     }
 
     /// What a suspended operation waits for.
@@ -440,6 +453,7 @@ impl State {
             polling.suspend = Some(Suspend::Sequence {
                 first: number(polling.watches.len()),
             });
+            self.stops_in_graph(Iteration::Empty, None);
             return true;
         }
         polling.arrived_at = thread.announced.len();
@@ -458,6 +472,7 @@ impl State {
     fn arrive(&mut self, place: Place, stack: u64) {
         let current = self.current;
         self.notice_waiting_while_reading(None, place);
+        self.arrives_in_graph();
         let thread = &mut self.threads[current.index()];
         let last = thread.announced.last().map(|last| last.place);
         let number = self.sites.number(current, place, last);
@@ -490,6 +505,7 @@ impl State {
                 first: self::number(polling.watches.len()),
             });
             self.assume(Assumed::LoopsDisturbed.at(place));
+            self.stops_in_graph(Iteration::Last, Some(Assumed::LoopsDisturbed));
             return;
         }
         let site = self.sites.site(number);
@@ -503,6 +519,7 @@ impl State {
             {
                 self.assume(Assumed::SuspendedLoop.at(place));
                 self.thread_mut(current).polling.suspend = Some(Suspend::Single(last));
+                self.stops_in_graph(Iteration::LastOperation, None);
                 self.want_scout(number, place, &[last.watch]);
             }
             return;
@@ -523,6 +540,8 @@ impl State {
             // Others can see each iteration, and it is not found out how many there would be.
             self.assume(Assumed::ChangingLoop.at(place));
         }
+        let left_out = is_for_effects.then_some(Assumed::ChangingLoop);
+        self.stops_in_graph(Iteration::Last, left_out);
         self.want_scout(number, place, &watches);
     }
 
@@ -539,6 +558,12 @@ impl State {
         }
         if self.sites.sends_no_more(site, self.made.len()) {
             self.assume(Assumed::Scouts.at(place));
+            return;
+        }
+        if self.is_graph() {
+            // What the thread has read is what the graph says, whatever others have done.
+            let all = (0..self.made.len()).collect();
+            self.sites.want(self.current, site, past, all);
             return;
         }
         // Others may have been faster in this schedule, or hold a lock that the thread comes to. An explorer that runs one schedule of each class may have
@@ -589,6 +614,7 @@ impl State {
             self.notice_waiting_while_reading(operation.locks(), place);
         }
         self.threads[self.current.index()].announce(operation, place);
+        self.forget_versions();
     }
 
     /// What to say when polling has led to nothing for too long.

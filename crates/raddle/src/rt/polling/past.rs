@@ -4,7 +4,7 @@
 //! the data that these protect, is determined by the steps that they come after. So two executions in which these are the same leave the thread in the same
 //! local state. A hash of them stands for it, which no order of independent steps changes.
 
-use raddle_schedule::{Mode, ValuedAccess};
+use raddle_schedule::{LocationId, Mode, ValuedAccess};
 
 use crate::rt::hash::mix;
 
@@ -41,6 +41,17 @@ struct Changes {
 impl Pasts {
     pub(in crate::rt) fn begin(&mut self) {
         self.0.clear();
+    }
+
+    /// Where executions are graphs: what is read next in a location depends on this.
+    pub(in crate::rt) fn set(&mut self, at: LocationId, past: Past) {
+        if self.0.len() <= at.index() {
+            self.0.resize(at.index() + 1, Changes::default());
+        }
+        self.0[at.index()] = Changes {
+            written: past.0,
+            shared: 0,
+        };
     }
 
     /// A thread with this past makes a step.
@@ -83,8 +94,6 @@ impl Pasts {
 
 #[cfg(test)]
 mod tests {
-    use raddle_schedule::LocationId;
-
     use super::*;
 
     fn access(at: u32, mode: Mode) -> ValuedAccess {

@@ -27,6 +27,7 @@ use raddle_schedule::{Execution, Move, Observed, ThreadId};
 use super::Polling;
 use super::iterations::{Iterations, Repetition};
 use super::past::Past;
+use crate::rt::graph::Scripted;
 use crate::rt::operation::{Operation, Reason};
 use crate::rt::program::Program;
 
@@ -203,6 +204,13 @@ impl Scout {
     }
 }
 
+/// What leads to where a thread was suspended.
+enum Way<'a> {
+    Moves(Vec<Move>),
+    /// Where executions are graphs.
+    Script(&'a [Scripted]),
+}
+
 impl Program {
     /// Finds out about the sites of this execution of which too little is known, as long as `goes_on` says so.
     pub(crate) fn send_scouts(&mut self, goes_on: &mut dyn FnMut() -> bool) {
@@ -211,14 +219,18 @@ impl Program {
             return;
         }
         let moves = self.moves();
+        let script = self.runtime.state.borrow().script();
         for wanted in wanted {
             if !goes_on() {
                 break;
             }
-            let moves: Vec<Move> = wanted.steps.iter().map(|&step| moves[step]).collect();
+            let way = match script.is_empty() {
+                true => Way::Moves(wanted.steps.iter().map(|&step| moves[step]).collect()),
+                false => Way::Script(&script[..wanted.steps.len()]),
+            };
             let mut is_conclusive = true;
             for choice in 0..MOST_CHOICES {
-                let scout = self.send(&wanted, &moves, choice);
+                let scout = self.send(&wanted, &way, choice);
                 let mut state = self.runtime.state.borrow_mut();
                 let place = state.sites.site(wanted.site).place;
                 if scout.chooses() {
@@ -243,23 +255,27 @@ impl Program {
         }
     }
 
-    fn send(&mut self, wanted: &Wanted, moves: &[Move], choice: u32) -> Scout {
+    fn send(&mut self, wanted: &Wanted, way: &Way<'_>, choice: u32) -> Scout {
         let least = self.runtime.state.borrow_mut().sites.send(wanted);
         let mut other = self.take_companion();
         other.runtime.state.borrow_mut().sites.scout = Some(Scout::new(wanted, least, choice));
         std::mem::swap(&mut self.pool, &mut other.pool);
-        other.follow(wanted.thread, moves);
+        other.follow(wanted.thread, way);
         std::mem::swap(&mut self.pool, &mut other.pool);
         let scout = other.scout_mut(|scout| *scout);
         self.companion = Some(other);
         scout
     }
 
-    /// Runs these moves, and then one thread alone.
-    fn follow(&mut self, thread: ThreadId, moves: &[Move]) {
+    /// Goes this way, and then runs one thread alone.
+    fn follow(&mut self, thread: ThreadId, way: &Way<'_>) {
         self.restart();
         let mut step = Observed::default();
-        if moves.iter().all(|&next| self.advance(next, &mut step)) {
+        let is_there = match way {
+            Way::Moves(moves) => moves.iter().all(|&next| self.advance(next, &mut step)),
+            Way::Script(script) => self.follow_script(thread, script),
+        };
+        if is_there {
             self.find_suspended(thread);
             while !self.scout_mut(|scout| scout.is_over) {
                 let choice = self.choice_of(thread);

@@ -241,6 +241,12 @@ impl Memory {
         change
     }
 
+    /// How often a location was changed by threads that did not poll, as far as the thread knows.
+    pub(super) fn outside(&self, location: LocationId) -> Outside {
+        let expected = self.expected.get(location.index());
+        expected.map_or_else(Outside::default, |expected| expected.outside)
+    }
+
     /// The thread has changed something that is no location.
     pub(super) fn note_effect(&mut self) {
         self.effect = true;

@@ -1,0 +1,204 @@
+//! Loops that wait, where executions are graphs.
+//!
+//! [Polling](crate::rt::polling) decides after how many iterations a thread is suspended, from what the thread has done and found. Here a suspended thread is
+//! *blocked*: it makes no event any more.
+//!
+//! **Claim.** If what is inferred about the loop is right, no outcome is lost, and no failure is invented. **Why.** Let an iteration begin and end in the same local state, and let it leave all
+//! locations as they were. Leave it out of an execution graph: whoever has read a write of it reads what that write had read, whoever took a lock after it
+//! takes it after what the iteration did. Happens-before and all other relations only become smaller, so the graph is consistent. So each execution in which the thread leaves
+//! its loop has one in which it has made no such iteration, and that is explored: the reads of the blocked thread can still be revisited. **What would break it:** local state that is not
+//! what it is inferred to be (the assumption of the verdict that every suspended loop is), and an iteration that others can notice. The latter is therefore never blocked in silence: the
+//! exploration is then not exhausted ([`Stop::LeftOut`]).
+//!
+//! Three things differ from schedules:
+//!
+//! - **Nothing wakes a blocked thread,** so locks need no versions: they always get the value back that says that nobody has them. An iteration that has changed what a lock protects has an effect.
+//! - **Who has changed something** ([`Outside`]) is what the graph says that is read, not what happens to be there.
+//! - **Scouts** do the execution again event by event, as the graph said, and then run the thread alone. Each location has the value then that the thread has last seen, or else the last one.
+
+use raddle_memory::Blocked;
+use raddle_outcome::Kind;
+use raddle_schedule::{LocationId, Move, Observed, ThreadId};
+
+use super::{InGraph, Made};
+use crate::rt::objects::Outside;
+use crate::rt::operation::{Left, Operation};
+use crate::rt::program::Program;
+use crate::rt::state::State;
+
+/// Why a thread makes no event any more that is in a loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::rt) enum Stop {
+    /// Its events from this one on are an iteration that has changed nothing.
+    Pure { since: u32 },
+    /// It would go on, but that is left out.
+    LeftOut(Kind),
+}
+
+/// Which iteration it is after which a thread is suspended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::rt) enum Iteration {
+    /// The one from the last arrival but one to the last.
+    Last,
+    /// The last operation.
+    LastOperation,
+    /// One without operations.
+    Empty,
+}
+
+/// A step of an execution, to be made again as the graph said.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::rt) struct Scripted {
+    step: Move,
+    made: Option<Made>,
+}
+
+impl InGraph {
+    /// A thread arrives at a site.
+    fn arrives(&mut self, thread: ThreadId) {
+        let lane = self.lane(thread);
+        lane.arrivals = [lane.arrivals[1], lane.events.len() as u32];
+    }
+}
+
+impl State {
+    /// The current thread arrives at a site.
+    pub(in crate::rt) fn arrives_in_graph(&mut self) {
+        let current = self.current;
+        if let Some(graph) = &mut self.graph {
+            graph.arrives(current);
+        }
+    }
+
+    /// The current thread is about to be suspended after an iteration; `left_out` says what that leaves out, if it does so for certain.
+    pub(in crate::rt) fn stops_in_graph(&mut self, after: Iteration, left_out: Option<Kind>) {
+        let current = self.current;
+        let Some(graph) = &mut self.graph else {
+            return;
+        };
+        let lane = graph.lane(current);
+        let count = lane.events.len() as u32;
+        lane.stop = Some(match left_out {
+            Some(kind) => Stop::LeftOut(kind),
+            None => Stop::Pure {
+                since: match after {
+                    Iteration::Last => lane.arrivals[0],
+                    Iteration::LastOperation => count - 1,
+                    Iteration::Empty => count,
+                },
+            },
+        });
+    }
+
+    /// Why a thread is blocked that is suspended before its next operation.
+    pub(super) fn blocked_in_graph(&self, thread: ThreadId) -> Option<Blocked> {
+        self.thread(thread).next()?.suspended?;
+        let lane = self.graph.as_ref()?.threads.get(thread.index())?;
+        Some(match lane.stop? {
+            Stop::LeftOut(kind) => Blocked::LeftOut(kind),
+            Stop::Pure { since } => {
+                // A lock that it has given back after its arrival belongs to the iteration before.
+                let gives_back = |step: &usize| {
+                    matches!(
+                        self.made[*step].operation,
+                        Operation::Unlock { .. }
+                            | Operation::ReadUnlock { .. }
+                            | Operation::WriteUnlock { .. }
+                    )
+                };
+                let events = lane.events.get(since as usize..).unwrap_or_default();
+                let first = events.iter().take_while(|step| gives_back(step)).count();
+                Blocked::Spinning {
+                    since: since + first as u32,
+                }
+            }
+        })
+    }
+
+    /// The current thread has announced an operation: locks get no versions, and what they protect may have changed.
+    pub(in crate::rt) fn forget_versions(&mut self) {
+        if self.graph.is_none() {
+            return;
+        }
+        let current = self.current;
+        let thread = self.thread_mut(current);
+        if let Some(next) = thread.announced.last_mut()
+            && let Operation::Unlock { left, .. } | Operation::WriteUnlock { left, .. } =
+                &mut next.operation
+            && std::mem::replace(left, Left::Unchanged) == Left::Changed
+        {
+            thread.polling.changes_data();
+        }
+    }
+
+    /// A thread is about to make a step that reads what another step has written. Says to polling who has changed the location, and on what the value depends.
+    pub(super) fn is_told(&mut self, id: ThreadId, at: LocationId, from: Option<usize>) {
+        let writer = from.and_then(|step| {
+            let made = self.graph.as_ref()?.made.get(step).copied().flatten()?;
+            Some((step, made))
+        });
+        let known = self.thread(id).polling.outside(at);
+        let outside = match writer {
+            Some((_, made)) if !made.in_loop && made.id.thread != id => Outside::of_event(
+                made.id.thread.0,
+                made.id.index,
+            ),
+            _ => known,
+        };
+        self.objects.set_outside(at, outside);
+        let past = writer.map(|(_, made)| made.past);
+        self.pasts.set(at, past.unwrap_or_default());
+    }
+
+    /// What was made so far, to be made again.
+    pub(in crate::rt) fn script(&self) -> Vec<Scripted> {
+        let Some(graph) = &self.graph else {
+            return Vec::new();
+        };
+        let steps = self.made.iter().enumerate();
+        let scripted = steps.map(|(number, made)| Scripted {
+            step: Move {
+                thread: made.thread,
+                choice: made.choice,
+            },
+            made: graph.made.get(number).copied().flatten(),
+        });
+        scripted.collect()
+    }
+
+    /// Gives each location the value that a thread has last seen there.
+    fn freeze_for(&mut self, thread: ThreadId) {
+        let Some(graph) = &mut self.graph else {
+            return;
+        };
+        for &(at, value) in &graph.lane(thread).seen {
+            self.objects.set(at, value);
+        }
+    }
+}
+
+impl Program {
+    /// Makes the steps of a script, and freezes what one thread sees. Returns whether that was possible.
+    pub(in crate::rt) fn follow_script(&mut self, thread: ThreadId, script: &[Scripted]) -> bool {
+        let mut step = Observed::default();
+        for scripted in script {
+            let Scripted { step: next, made } = *scripted;
+            let runs_on = {
+                let mut state = self.runtime.state.borrow_mut();
+                match made {
+                    Some(made) => state.make_event_again(next, made, &mut step),
+                    None => state.make(next.thread, next.choice, &mut step),
+                }
+            };
+            let is_begin = made.is_none() && self.runtime.state.borrow().is_beginning(next.thread);
+            if self.runtime.state.borrow_mut().deeds.was_possible().is_err() {
+                return false;
+            }
+            if runs_on {
+                self.run(next.thread, is_begin);
+            }
+        }
+        self.runtime.state.borrow_mut().freeze_for(thread);
+        true
+    }
+}
