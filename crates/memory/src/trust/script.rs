@@ -3,12 +3,12 @@
 //! An execution graph is no schedule, but the order in which a run has made its events is one, and extends program order and reads-from. Beside each event stands what was
 //! chosen there, against the graph of the events before it: for a choice, the alternative; for a read, how many writes come after the one that it reads from, in
 //! modification order; for a write, how many come after it. So 0 is the default everywhere, and an execution that is sequentially consistent in this order has few other
-//! numbers.
+//! numbers. Threads are numbered in the order in which [`Program::threads`] has them: their ids may be others in another process.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
-use raddle_schedule::Move;
+use raddle_schedule::{Move, ThreadId};
 
 use super::ends::Visitor;
 use super::search::Search;
@@ -17,9 +17,10 @@ use crate::graph::{EventId, Graph, Kind};
 use crate::operation::{Effect, Location, Operation};
 use crate::program::{Next, Program};
 
-/// The moves that lead to a graph, by the order in which a run has made its events.
+/// The moves that lead to a graph, by the order in which a run has made its events, and the threads of that run.
 #[must_use]
-pub fn moves(graph: &Graph, order: &[EventId]) -> Vec<Move> {
+pub fn moves(graph: &Graph, threads: &[ThreadId], order: &[EventId]) -> Vec<Move> {
+    let number = |id| threads.iter().position(|&thread| thread == id);
     let mut written: HashMap<Location, Vec<EventId>> = HashMap::new();
     let mut moves = Vec::with_capacity(order.len());
     for &id in order {
@@ -44,7 +45,7 @@ pub fn moves(graph: &Graph, order: &[EventId]) -> Vec<Move> {
             (_, None) => 0,
         };
         moves.push(Move {
-            thread: id.thread,
+            thread: ThreadId(number(id.thread).map_or(u32::MAX, |number| number as u32)),
             choice: choice as u32,
         });
     }
@@ -96,10 +97,10 @@ impl<P: Program, V: Visitor<P>> Search<'_, P, V> {
 
     /// Adds the event that a move says.
     fn make_as(&mut self, next: Move) -> Result<Result<(), &'static str>, Refused> {
-        let Move { thread, choice } = next;
-        if !self.program.threads().contains(&thread) {
+        let choice = next.choice;
+        let Some(&thread) = self.program.threads().get(next.thread.index()) else {
             return Ok(Err("the thread was not started"));
-        }
+        };
         let Next::Operation(operation) = self.program.next(thread) else {
             return Ok(Err("the thread does nothing more"));
         };
