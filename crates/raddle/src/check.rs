@@ -9,7 +9,7 @@ use raddle_outcome::{Assumptions, Kind};
 use raddle_report::json::CheckReport;
 
 use crate::explore::{self, Checked, Finding};
-use crate::options::Options;
+use crate::options::{Memory, Options};
 use crate::rt::{Backend, Failure, Place, Program, Stepping, here};
 use crate::{print, report_file};
 
@@ -107,6 +107,13 @@ impl Checker {
     /// Only executions with at most this many preemptions.
     pub fn bound(mut self, preemptions: u32) -> Self {
         self.options.bound = Some(preemptions);
+        self
+    }
+
+    /// Under which memory model. Without it, the check begins with sequential consistency, and goes on under
+    /// [RC11](Memory::Rc11) if the code asks for weaker orderings.
+    pub fn memory(mut self, memory: Memory) -> Self {
+        self.options.memory = Some(memory);
         self
     }
 

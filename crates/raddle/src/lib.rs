@@ -51,6 +51,6 @@ pub mod thread;
 
 pub use check::{Checker, Failed, Findings, Found, Report, check};
 pub use choice::{any_bool, assume, choose};
-pub use options::Options;
+pub use options::{Memory, Options};
 pub use raddle_outcome::{Assumption, Assumptions, Kind as Assumed};
 pub use rt::{Backend, Failure, FailureKind, Program, Remark};

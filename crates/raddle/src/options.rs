@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use raddle_memory::Model;
 use raddle_schedule::explorers::DEFAULT_DEPTH;
 
 use crate::rt::Backend;
@@ -11,6 +12,41 @@ use crate::rt::Settings;
 /// The greatest depth of bugs that is looked for: a point in each execution has to be chosen for each of them.
 const MOST_DEPTH: u32 = 1000;
 
+/// A memory model: which values atomics may have in an execution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Memory {
+    /// Sequential consistency: whatever ordering is asked for, it is as if threads took turns.
+    Sc,
+    /// Release and acquire, and coherence of each atomic, but no order of all that is `SeqCst`. It has all executions of [`Rc11`](Self::Rc11), and more.
+    Ra,
+    /// RC11, the model of Rust and C++ as far as it is agreed on, without load buffering.
+    Rc11,
+}
+
+impl Memory {
+    /// Its name, as `RADDLE_MEMORY` has it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        Model::from(self).name()
+    }
+
+    pub(crate) fn by_name(name: &str) -> Option<Self> {
+        let all = [Self::Sc, Self::Ra, Self::Rc11];
+        all.into_iter().find(|memory| memory.name() == name)
+    }
+}
+
+impl From<Memory> for Model {
+    fn from(memory: Memory) -> Self {
+        match memory {
+            Memory::Sc => Self::Sc,
+            Memory::Ra => Self::Ra,
+            Memory::Rc11 => Self::Rc11,
+        }
+    }
+}
+
 /// Everything that can be set about a check. [`Checker`](crate::Checker) sets it; so do variables of the
 /// environment, which come last: `RADDLE_` and the name in capitals.
 #[derive(Clone, Debug)]
@@ -18,6 +54,8 @@ const MOST_DEPTH: u32 = 1000;
 pub struct Options {
     /// The most preemptions of an execution, if they are bounded.
     pub bound: Option<u32>,
+    /// The memory model. The default is sequential consistency, and then RC11 if the code asks for weaker orderings.
+    pub memory: Option<Memory>,
     /// How to explore, by name; the default depends on the other options.
     pub explorer: Option<String>,
     /// The most executions.
@@ -64,6 +102,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             bound: None,
+            memory: None,
             explorer: None,
             max_executions: None,
             max_duration: None,
@@ -125,6 +164,11 @@ impl Options {
         flag(get("RADDLE_WEAK_FAILURES"), &mut self.weak_failures)?;
         flag(get("RADDLE_LEAKS"), &mut self.leaks)?;
         flag(get("RADDLE_KEEP_GOING"), &mut self.keep_going)?;
+        if let Some((name, value)) = get("RADDLE_MEMORY") {
+            let memory = Memory::by_name(&value);
+            let memory = memory.ok_or_else(|| format!("{name} is `sc`, `ra` or `rc11`, not `{value}`"))?;
+            self.memory = Some(memory);
+        }
         if let Some((_, value)) = get("RADDLE_EXPLORER") {
             self.explorer = Some(value);
         }

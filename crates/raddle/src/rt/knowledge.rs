@@ -12,12 +12,15 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use raddle_memory::Model;
+
 use super::Place;
 use super::account::Account;
 use super::counts::{Matter, Site, fingerprint};
 use super::polling::Sites;
 use super::state::State;
 use super::thread::Names;
+use crate::options::Memory;
 
 /// What is known of a program.
 #[derive(Clone, Debug, Default)]
@@ -40,6 +43,8 @@ pub(crate) struct Knowledge {
 /// What is known of a program that decides what its steps are. A schedule means something only together with it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stepping {
+    /// The model whose graphs executions are run from, if they are.
+    pub(super) model: Option<Model>,
     /// Whether the order of arrivals at barriers matters.
     arrivals: bool,
     /// Which counts of references matter, by fingerprints of the places where they are made.
@@ -53,16 +58,17 @@ impl Stepping {
     }
 }
 
-/// In parts that are separated by commas: `o` says that arrivals are ordered, `3f2a91bc` that the counts made at a place matter, and `3f2a91bc+` that what goes away
+/// In parts that are separated by commas: `rc11` is a memory model, `o` says that arrivals are ordered, `3f2a91bc` that the counts made at a place matter, and `3f2a91bc+` that what goes away
 /// with the last reference makes operations.
 impl fmt::Display for Stepping {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let model = self.model.map(|model| model.name().to_owned());
         let arrivals = self.arrivals.then(|| "o".to_owned());
         let counts = self.counts.iter().map(|(place, matter)| {
             let operates = if matter.content_operates { "+" } else { "" };
             format!("{place:08x}{operates}")
         });
-        let parts: Vec<String> = arrivals.into_iter().chain(counts).collect();
+        let parts: Vec<String> = model.into_iter().chain(arrivals).chain(counts).collect();
         f.write_str(&parts.join(","))
     }
 }
@@ -75,6 +81,10 @@ impl FromStr for Stepping {
         for part in text.split(',').map(str::trim) {
             if part == "o" {
                 stepping.arrivals = true;
+                continue;
+            }
+            if let Some(memory) = Memory::by_name(part) {
+                stepping.model = Some(memory.into());
                 continue;
             }
             let (place, content_operates) = match part.strip_suffix('+') {
@@ -128,6 +138,7 @@ impl State {
         let counts = counts.map(|(&site, &matter)| (fingerprint(site), matter));
         let given = self.counts.given.iter();
         Stepping {
+            model: self.graph.as_ref().map(|graph| graph.model),
             arrivals: known.arrivals,
             counts: counts
                 .chain(given.map(|(&place, &matter)| (place, matter)))

@@ -184,7 +184,12 @@ impl Program {
 
     /// All that is wrong with an execution that was finished, each with the number of moves before it.
     pub(crate) fn failures(&self) -> Vec<(Failure, usize)> {
-        self.runtime.state.borrow().failures.clone()
+        let state = self.runtime.state.borrow();
+        let mut failures = state.failures.clone();
+        for (_, steps) in &mut failures {
+            *steps = state.moves_of(*steps);
+        }
+        failures
     }
 
     /// Where the execution stops to count, because an assumption does not hold there.
@@ -236,6 +241,7 @@ impl Program {
 
     /// From now on, executions have the steps that another program of the same code had.
     pub(crate) fn step_by(&mut self, stepping: &Stepping) {
+        self.run_from_graphs(stepping.model);
         self.runtime.state.borrow_mut().step_by(stepping);
         self.known = self.knowledge();
     }
@@ -261,6 +267,12 @@ impl Program {
         announced.map(|announced| announced.place)
     }
 
+    /// Where a thread is about to make its next step.
+    pub(crate) fn place_of_next(&self, thread: ThreadId) -> Option<Place> {
+        let state = self.runtime.state.borrow();
+        state.thread(thread).next().map(|next| next.place)
+    }
+
     /// How many steps this execution has made.
     pub(crate) fn steps(&self) -> usize {
         self.runtime.state.borrow().made.len()
@@ -276,6 +288,9 @@ impl Program {
     /// their ids, these numbers do not depend on earlier executions.
     #[must_use]
     pub fn schedule(&self) -> Vec<Move> {
+        if let Some(moves) = self.moves_in_graph() {
+            return moves;
+        }
         let threads = self.threads();
         let position = |id: ThreadId| threads.iter().position(|&started| started == id);
         let number = |id| position(id).and_then(|position| u32::try_from(position).ok());

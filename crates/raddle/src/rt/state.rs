@@ -1,7 +1,10 @@
 //! [`State`]: an execution under way.
 
 use std::rc::Rc;
+use std::sync::atomic::Ordering;
 
+use raddle_memory::Model;
+use raddle_outcome::Kind as Assumed;
 use raddle_schedule::{LocationId, Observed, ThreadId, ValuedAccess};
 
 use super::account::Account;
@@ -358,6 +361,24 @@ impl State {
                 None
             }
             _ => None,
+        }
+    }
+
+    /// An atomic is used with this ordering.
+    #[inline]
+    pub(crate) fn orders(&mut self, order: Ordering, place: Place) {
+        let as_asked = || self.graph.as_ref().is_some_and(|graph| graph.model != Model::Sc);
+        if order != Ordering::SeqCst && !as_asked() {
+            self.assume(Assumed::WeakOrdering.at(place));
+        }
+    }
+
+    /// An atomic is read with this ordering.
+    #[inline]
+    pub(crate) fn reads(&mut self, order: Ordering, place: Place) {
+        let acquires = matches!(order, Ordering::Acquire | Ordering::AcqRel | Ordering::SeqCst);
+        if !acquires && self.is_graph() {
+            self.assume(Assumed::LoadBuffering.at(place));
         }
     }
 

@@ -152,12 +152,17 @@ impl State {
             let failure = self.live_lock();
             self.fail(failure);
         } else if self.made.len() >= self.settings.max_steps {
-            let remarks = self.live_lock().remarks;
-            self.fail(Failure {
-                kind: FailureKind::TooManySteps,
-                message: format!("no end after {} steps", self.made.len()),
-                remarks,
-            });
+            let failure = self.no_end(self.made.len());
+            self.fail(failure);
+        }
+    }
+
+    /// What to say of an execution that has as many steps as it may.
+    pub(super) fn no_end(&self, steps: usize) -> Failure {
+        Failure {
+            kind: FailureKind::TooManySteps,
+            message: format!("no end after {steps} steps"),
+            remarks: self.live_lock().remarks,
         }
     }
 

@@ -1,7 +1,7 @@
 //! Atomics: as `std::sync::atomic`.
 //!
-//! They are run as sequentially consistent. The orderings that are asked for decide what they
-//! synchronise: see [`cell`](crate::cell).
+//! A check begins with sequentially consistent executions, whatever ordering is asked for. If weaker ones than `SeqCst` are, it goes on with the executions
+//! that a [memory model](crate::Memory) allows in addition. The orderings also decide what is a data race: see [`cell`](crate::cell).
 
 use std::cell::{Cell, UnsafeCell};
 use std::fmt;
@@ -15,8 +15,8 @@ use raddle_schedule::LocationId;
 use crate::rt::operation::{Operation, Reason, Update, Width};
 use crate::rt::{self, Home, Id, Kind, Misuse, Place, State, View, here, home};
 
-/// A fence: as `std::sync::atomic::fence`. It is no step, since all atomics are sequentially
-/// consistent; it orders accesses to [cells](crate::cell).
+/// A fence: as `std::sync::atomic::fence`. Where all atomics are sequentially consistent, it is no step, and only orders accesses to
+/// [cells](crate::cell).
 ///
 /// # Panics
 ///
@@ -27,6 +27,10 @@ pub fn fence(order: Ordering) {
         order != Ordering::Relaxed,
         "there is no such thing as a relaxed fence"
     );
+    if rt::is_graph() {
+        rt::perform(|_| Ok(Operation::Fence { order }));
+        return;
+    }
     rt::with(|state| {
         let current = state.current;
         state.clocks.fence(current, order);
@@ -66,9 +70,7 @@ impl Word<'_> {
         order: Ordering,
         place: Place,
     ) -> Result<LocationId, Misuse> {
-        if order != Ordering::SeqCst {
-            state.assume(Assumed::WeakOrdering.at(place));
-        }
+        state.orders(order, place);
         state.locate(self.id, Kind::Atomic, || self.initial)
     }
 
@@ -82,6 +84,7 @@ impl Word<'_> {
         let place = here();
         rt::perform_at(place, |state| {
             let at = self.locate(state, order, place)?;
+            state.reads(order, place);
             Ok(Operation::Load { at, order })
         })
     }
@@ -105,6 +108,7 @@ impl Word<'_> {
         let place = here();
         rt::perform_at(place, |state| {
             let at = self.locate(state, order, place)?;
+            state.reads(order, place);
             Ok(Operation::Update {
                 at,
                 update,
@@ -131,9 +135,9 @@ impl Word<'_> {
         }
         let place = here();
         let old = rt::perform_at(place, |state| {
-            if failure != Ordering::SeqCst {
-                state.assume(Assumed::WeakOrdering.at(place));
-            }
+            state.orders(failure, place);
+            state.reads(success, place);
+            state.reads(failure, place);
             let at = self.locate(state, success, place)?;
             Ok(Operation::CompareExchange {
                 at,
@@ -244,14 +248,15 @@ macro_rules! common {
             #[track_caller]
             fn change(&self, update: Update, operand: u64, order: Ordering) -> $type {
                 let old = self.word().update(update, operand, order);
-                self.write_through($value(update.apply(old, operand)));
+                self.write_through();
                 $value(old)
             }
 
-            /// Writes a value to the memory that this stands for, if it does.
-            fn write_through(&self, value: $type) {
+            /// Writes its value to the memory that this stands for, if it does: the last one in modification order.
+            fn write_through(&self) {
                 let memory = self.memory.get();
                 if !memory.is_null() {
+                    let value = $value(self.word().peek());
                     // SAFETY: who called `from_ptr` has promised that the memory is valid. No other thread runs between
                     // the step that has changed the atomic and this.
                     unsafe { *memory = value };
@@ -290,7 +295,7 @@ macro_rules! common {
             #[track_caller]
             pub fn store(&self, value: $type, order: Ordering) {
                 self.word().store($bits(value), order);
-                self.write_through(value);
+                self.write_through();
             }
 
             /// Writes it, and returns what was there.
@@ -314,7 +319,7 @@ macro_rules! common {
             ) -> Result<$type, $type> {
                 self.word()
                     .compare_exchange($bits(current), $bits(new), success, failure)
-                    .inspect(|_| self.write_through(new))
+                    .inspect(|_| self.write_through())
                     .map($value)
                     .map_err($value)
             }
@@ -334,7 +339,7 @@ macro_rules! common {
             ) -> Result<$type, $type> {
                 self.word()
                     .compare_exchange_weak($bits(current), $bits(new), success, failure)
-                    .inspect(|_| self.write_through(new))
+                    .inspect(|_| self.write_through())
                     .map($value)
                     .map_err($value)
             }

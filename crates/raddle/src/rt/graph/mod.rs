@@ -35,19 +35,21 @@
 //!
 //! By happens-before of the graph: see [`races`].
 
+mod ends;
 mod events;
 mod loops;
 mod races;
 mod run;
 
 use raddle_memory::{EventId, Location, Model};
-use raddle_schedule::{LocationId, ThreadId};
+use raddle_schedule::{LocationId, Move, ThreadId};
 
 use super::Place;
 use super::polling::Past;
 use super::program::Program;
 use super::state::State;
 pub(super) use loops::{Iteration, Scripted, Stop};
+pub(crate) use ends::Verdict;
 pub(crate) use run::Graphs;
 
 /// What an execution has that is run from a graph, beside what others have.
@@ -61,6 +63,8 @@ pub(crate) struct InGraph {
     races: races::Races,
     /// By step.
     made: Vec<Option<Made>>,
+    /// The moves that lead to the graph, once it is known how the execution ends.
+    moves: Vec<Move>,
     /// What is not supported was about to be done.
     refused: Option<(Place, &'static str)>,
 }
@@ -113,6 +117,7 @@ impl InGraph {
             threads: Vec::new(),
             races: races::Races::default(),
             made: Vec::new(),
+            moves: Vec::new(),
             refused: None,
         }
     }
@@ -122,6 +127,8 @@ impl InGraph {
         self.threads.clear();
         self.races.begin();
         self.made.clear();
+        self.moves.clear();
+        self.refused = None;
     }
 
     fn lane(&mut self, thread: ThreadId) -> &mut Lane {
@@ -161,6 +168,18 @@ impl Program {
         self.companion = None;
     }
 
+    /// The model whose graphs executions are run from.
+    pub(crate) fn model(&self) -> Option<Model> {
+        let state = self.runtime.state.borrow();
+        state.graph.as_ref().map(|graph| graph.model)
+    }
+
+    /// The moves that lead to this execution, if it is run from a graph.
+    pub(super) fn moves_in_graph(&self) -> Option<Vec<Move>> {
+        let state = self.runtime.state.borrow();
+        state.graph.as_ref().map(|graph| graph.moves.clone())
+    }
+
     /// What was refused in this execution, and where.
     pub(crate) fn refused(&self) -> Option<(Place, &'static str)> {
         self.runtime.state.borrow().graph.as_ref()?.refused
@@ -179,6 +198,14 @@ impl State {
     pub(crate) fn refuse_in_graph(&mut self, place: Place, what: &'static str) {
         if let Some(graph) = &mut self.graph {
             graph.refused.get_or_insert((place, what));
+        }
+    }
+
+    /// How many moves lead to the first steps of this execution, this many.
+    pub(super) fn moves_of(&self, steps: usize) -> usize {
+        match &self.graph {
+            Some(graph) => graph.made.iter().take(steps).flatten().count(),
+            None => steps,
         }
     }
 

@@ -1,20 +1,22 @@
 //! The one place where an explorer is chosen and run.
 
-use std::ops::ControlFlow;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+mod graphs;
+mod watch;
+
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use raddle_outcome::{Assumption, Ends, Executions, Explored, Kind, Nature, Outcome};
+use raddle_memory::Model;
+use raddle_outcome::{Coverage, Ends, Executions, Explored, Kind, Nature, Outcome};
 use raddle_schedule::explorers::{Bounded, Deepening, Optimal, Parameters, Replay, by_name, names};
-use raddle_schedule::{
-    ClassHash, Clock, Diverged, Explorer, Extent, Move, Omission, Trace, Visitor, class_of,
-};
+use raddle_schedule::{Diverged, Explorer, Extent, Move};
 
 use crate::Options;
+use crate::options::Memory;
 use crate::progress::Progress;
-use crate::rt::{
-    Account, Failure, FailureKind, Knowledge, Left, Place, Program, Record, Stepping, not_the_same,
-};
+use crate::rt::{Failure, FailureKind, Place, Program, Stepping, not_the_same};
+use graphs::Unsupported;
+use watch::{All, Sample, Watches};
 
 /// How many executions the default explorer makes to exhaust a program before it turns to bounds. Most tests have
 /// fewer classes. Within bounds, a class may be run more than once, and all of it is run again for the next bound.
@@ -23,15 +25,14 @@ const ATTEMPT: u64 = 100_000;
 /// Which part of the time and of the executions that are allowed that may take.
 const PART: u32 = 2;
 
+/// The name of the exploration of execution graphs.
+const GRAPHS: &str = "graphs";
+
 /// How many executions are worth making to find a simpler failure than the first one.
 const SIMPLER: u64 = 2_000;
 
 /// How long that may take.
 const PATIENCE: Duration = Duration::from_secs(10);
-
-/// For each execution that is allowed, how many may turn out to be infeasible; and how many in any case, since an exploration may begin with many of them.
-const INFEASIBLE: u64 = 10;
-const INFEASIBLE_AT_LEAST: u64 = 10_000;
 
 /// How many steps are made at the end to see that executions do the same when they are run again.
 const MOST_STEPS_AGAIN: usize = 200_000;
@@ -85,12 +86,22 @@ struct Attempt {
 pub(crate) fn explore(program: &mut Program, options: &Options) -> Result<Checked, String> {
     let bound = options.bound;
     let mut run = Run::new(program, options);
-    let attempt = match options.explorer.as_deref() {
-        None => match bound {
-            None => run.by_default(),
+    let attempt = match (options.explorer.as_deref(), options.memory) {
+        (None | Some(GRAPHS), Some(memory @ (Memory::Ra | Memory::Rc11))) => {
+            run.with_graphs(memory.into())?
+        }
+        (Some(GRAPHS), memory) => run.with_graphs(memory.unwrap_or(Memory::Rc11).into())?,
+        (Some(name), Some(memory @ (Memory::Ra | Memory::Rc11))) => {
+            return Err(format!(
+                "the explorer `{name}` knows sequentially consistent executions only; leave it out, or do without RADDLE_MEMORY={}",
+                memory.name()
+            ));
+        }
+        (None, memory) => match bound {
+            None => run.by_default(memory.is_none()),
             Some(bound) => run.within_bound(bound),
         },
-        Some(name) => match by_name(name) {
+        (Some(name), _) => match by_name(name) {
             Some(entry) => run.with(&entry.make(&Parameters {
                 bound,
                 seed: options.seed,
@@ -98,7 +109,9 @@ pub(crate) fn explore(program: &mut Program, options: &Options) -> Result<Checke
             })),
             None => {
                 let names = names(|_| true);
-                return Err(format!("there is no explorer `{name}`; there are {names}"));
+                return Err(format!(
+                    "there is no explorer `{name}`; there are {names} and `{GRAPHS}`"
+                ));
             }
         },
     };
@@ -136,6 +149,10 @@ fn has_checked_something(checked: Checked) -> Result<Checked, String> {
         limits.join("; ")
     ))
 }
+
+/// One exploration: of a program, watched like this.
+type Explore<'a> =
+    dyn FnMut(&mut Program, &Watches<'_, '_>) -> Result<Coverage, Diverged> + 'a;
 
 /// What ends one exploration, beside what ends all.
 #[derive(Clone, Copy)]
@@ -185,23 +202,24 @@ impl<'a> Run<'a> {
     }
 
     /// Exhausts the program if it has few classes. If not, or if it fails, looks at those with few
-    /// preemptions first: for what can be claimed, or for the failure that is easiest to understand.
-    fn by_default(&mut self) -> Attempt {
-        let part = self
-            .options
-            .max_executions
-            .map(|most| most / u64::from(PART));
-        let attempt = Limits {
-            executions: part.map_or(ATTEMPT, |part| part.clamp(1, ATTEMPT)),
-            deadline: self
-                .options
-                .max_duration
-                .and_then(|longest| Instant::now().checked_add(longest / PART)),
-        };
-        let attempt = self.within(attempt, self.workers(), &Optimal::default());
+    /// preemptions first: for what can be claimed, or for the failure that is easiest to understand. If it asks for weaker orderings than
+    /// `SeqCst`, exhausts its graphs too, if those are few and `goes_on_weakly`.
+    ///
+    /// A program that asks for none has no others: one without data races, all of whose atomics are `SeqCst`, is sequentially consistent. And one whose
+    /// graphs are exhausted needs no schedules: they are graphs too.
+    fn by_default(&mut self, goes_on_weakly: bool) -> Attempt {
+        let attempt = self.within(self.part(), self.workers(), &Optimal::default());
         if attempt.failure.is_some() {
             return self.with_few_preemptions(attempt);
         }
+        let is_weak = attempt.explored.assumptions().find(Kind::WeakOrdering).is_some();
+        let attempt = match goes_on_weakly && is_weak && !self.is_over() {
+            true => match self.weakly(attempt) {
+                Ok(graphs) => return graphs,
+                Err(attempt) => attempt,
+            },
+            false => attempt,
+        };
         // A limit that ended the attempt does not end what comes now. How loops are run is the same for all explorers, and an execution without an end has none within any bound.
         let is_same = |kind: Kind| matches!(kind, Kind::LoopsDisturbed | Kind::Steps);
         let is_limit = |kind: Kind| kind.nature() == Nature::Limit && !is_same(kind);
@@ -212,6 +230,40 @@ impl<'a> Run<'a> {
             }
             _ => attempt,
         }
+    }
+
+    /// The graphs of a program that has passed under sequential consistency, if they are exhausted or one of them fails.
+    fn weakly(&mut self, mut attempt: Attempt) -> Result<Attempt, Attempt> {
+        let sample = std::mem::take(&mut self.sample);
+        let graphs = self.graphs(Model::Rc11, self.part());
+        let why = match graphs {
+            Ok(graphs) if graphs.failure.is_some() || graphs.explored.is_exhausted() => {
+                return Ok(graphs);
+            }
+            Ok(graphs) => match graphs.explored.cut() {
+                Some(limit) => limit.kind.message().to_owned(),
+                None => "some were left out".into(),
+            },
+            Err(Unsupported { what, place }) => format!("{what} is not supported there, {place}"),
+        };
+        self.program.run_from_graphs(None);
+        self.sample = sample;
+        let why = format!("not all executions under RC11 were run: {why}");
+        attempt.explored.explain(|kind| (kind == Kind::WeakOrdering).then(|| why.clone()));
+        Err(attempt)
+    }
+
+    /// The graphs under a model, as far as the limits go.
+    fn with_graphs(&mut self, model: Model) -> Result<Attempt, String> {
+        if self.options.bound.is_some() {
+            return Err(format!(
+                "preemptions are not bounded where execution graphs are explored (RADDLE_MEMORY={}): leave out the bound",
+                model.name()
+            ));
+        }
+        self.graphs(model, Limits::NONE).map_err(|Unsupported { what, place }| {
+            format!("{what} is not supported under the memory model `{}`: {place}", model.name())
+        })
     }
 
     /// Looks at all executions with few preemptions.
@@ -330,10 +382,25 @@ impl<'a> Run<'a> {
         self.program.replays(schedule.len());
         // One execution comes to its end, also when the time is over: otherwise a failure would seem to come and go.
         let deadline = self.deadline.take();
-        let attempt = self.within(Limits::NONE, 1, &Replay { schedule });
+        let attempt = match self.program.model() {
+            Some(model) => self.graph_again(model, &schedule),
+            None => self.within(Limits::NONE, 1, &Replay { schedule }),
+        };
         self.deadline = deadline;
         self.program.replays(0);
         attempt
+    }
+
+    /// What an attempt may take that others may follow.
+    fn part(&self) -> Limits {
+        let part = self.options.max_executions;
+        let part = part.map(|most| most.saturating_sub(self.ends.count()) / u64::from(PART));
+        let now = Instant::now();
+        let left = self.deadline.map(|deadline| deadline.saturating_duration_since(now));
+        Limits {
+            executions: part.map_or(ATTEMPT, |part| part.clamp(1, ATTEMPT)),
+            deadline: left.and_then(|left| now.checked_add(left / PART)),
+        }
     }
 
     fn is_over(&self) -> bool {
@@ -361,39 +428,36 @@ impl<'a> Run<'a> {
         workers: usize,
         explorer: &E,
     ) -> Attempt {
+        let options = self.options;
+        self.attempt(limits, workers, &mut |program, watches| {
+            if workers > 1 {
+                let twin = program.twin(options);
+                let worker = |_| (twin.program(), watches.watch());
+                explorer.clone().explore_in_parallel(workers, worker)
+            } else {
+                explorer.clone().explore(program, &mut watches.watch())
+            }
+        })
+    }
+
+    /// Explores, and begins again as often as it learns what it should have known from the beginning.
+    fn attempt(&mut self, limits: Limits, workers: usize, explore: &mut Explore<'_>) -> Attempt {
         let deadline = [self.deadline, limits.deadline].into_iter().flatten().min();
         loop {
             let account = self.program.open_account();
-            let all = Mutex::new(All {
-                progress: &mut self.progress,
-                ends: Ends::default(),
-                attempts: 0,
-                found: Vec::new(),
-                classes: self.options.count_classes.then(Default::default),
-                failure: None,
-                explored: Explored::default(),
-                account,
-                learned: None,
-                sample: Sample::default(),
-            });
-            let left = self.program.left();
-            let watch = || Watch {
-                all: &all,
-                options: self.options,
-                deadline,
-                earlier: self.ends.count(),
-                limit: limits.executions,
-                clock: Clock::default(),
-                wants_estimate: false,
-                left: left.clone(),
-            };
-            let result = if workers > 1 {
-                let twin = self.program.twin(self.options);
-                let worker = |_| (twin.program(), watch());
-                explorer.clone().explore_in_parallel(workers, worker)
-            } else {
-                explorer.clone().explore(self.program, &mut watch())
-            };
+            let counts_classes = self.options.count_classes;
+            let all = Mutex::new(All::new(&mut self.progress, account, counts_classes));
+            let result = explore(
+                self.program,
+                &Watches {
+                    all: &all,
+                    options: self.options,
+                    deadline,
+                    earlier: self.ends.count(),
+                    limit: limits.executions,
+                    left: self.program.left(),
+                },
+            );
             let mut all = all.into_inner().unwrap_or_else(PoisonError::into_inner);
             all.settle();
             // Executions that were given up may have shown something too.
@@ -456,238 +520,5 @@ impl<'a> Run<'a> {
             }
             return attempt;
         }
-    }
-}
-
-/// What all workers of an exploration have seen.
-struct All<'a> {
-    progress: &'a mut Progress,
-    ends: Ends,
-    /// How many executions there were, with those that turned out to be infeasible.
-    attempts: u64,
-    found: Vec<Finding>,
-    classes: Option<std::collections::HashSet<ClassHash>>,
-    /// The first failure, and its schedule.
-    failure: Option<(Failure, Vec<Move>)>,
-    /// The bounds that were finished, and what was left out.
-    explored: Explored<Place>,
-    /// What the programs of the workers have left out.
-    account: Account,
-    /// What was learned by an execution after which the exploration has to begin again.
-    learned: Option<Knowledge>,
-    sample: Sample,
-}
-
-impl All<'_> {
-    /// Takes over what the programs have noted so far.
-    fn settle(&mut self) {
-        for assumption in &self.account.assumptions() {
-            self.explored.assume(assumption.clone());
-        }
-    }
-
-    /// That there were enough executions, and how many did not count for that.
-    fn limit_of_executions(&self) -> Assumption<Place> {
-        let limit = Assumption::from(Kind::Executions);
-        match self.attempts - self.ends.count() {
-            0 => limit,
-            others => limit.because(format!(
-                "{others} others were infeasible, because a wait that was chosen not to time out never ended"
-            )),
-        }
-    }
-}
-
-/// Some of the executions of an exploration: the first, and others of which each is as likely to be here.
-#[derive(Default)]
-struct Sample {
-    records: Vec<Record>,
-    /// How many executions there were.
-    seen: u64,
-    /// The last number of a pseudo-random sequence.
-    random: u64,
-}
-
-impl Sample {
-    /// An execution has ended. It is kept in the place of another one, or not at all, if there are enough of them.
-    fn add(&mut self, program: &Program, most: usize) {
-        self.seen += 1;
-        if self.records.len() < most.min(1) {
-            self.records.push(program.record());
-            return;
-        }
-        if most == 0 || program.steps() > MOST_STEPS_AGAIN / most {
-            // There would be no time to run several of them again, and no room to keep them.
-            return;
-        }
-        if self.records.len() < most {
-            self.records.push(program.record());
-            return;
-        }
-        // SplitMix64.
-        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut random = self.random;
-        random = (random ^ (random >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        random = (random ^ (random >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        let place = ((random ^ (random >> 31)) % self.seen) as usize;
-        if (1..most).contains(&place) {
-            self.records[place] = program.record();
-        }
-    }
-}
-
-/// Counts the executions of a worker, and ends the exploration at a failure or a limit.
-struct Watch<'a, 'p> {
-    all: &'a Mutex<All<'p>>,
-    options: &'a Options,
-    deadline: Option<Instant>,
-    /// The executions before this exploration.
-    earlier: u64,
-    /// The most executions of this exploration.
-    limit: u64,
-    clock: Clock,
-    /// Whether time has gone by since the last estimate. There is none if several workers have a part each.
-    wants_estimate: bool,
-    /// What executions have left behind.
-    left: Left,
-}
-
-impl<'p> Watch<'_, 'p> {
-    fn all(&self) -> MutexGuard<'_, All<'p>> {
-        self.all.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Whether there were as many executions as are wanted, or too many that were none.
-    fn are_enough(&self, all: &All<'_>) -> bool {
-        let executions = all.ends.count();
-        let is_reached = |most: u64, earlier: u64| {
-            let attempts = most.saturating_mul(INFEASIBLE).max(INFEASIBLE_AT_LEAST);
-            earlier + executions >= most || all.attempts >= attempts
-        };
-        let most = self.options.max_executions;
-        is_reached(self.limit, 0) || most.is_some_and(|most| is_reached(most, self.earlier))
-    }
-}
-
-impl Visitor<Program> for Watch<'_, '_> {
-    fn ended(&mut self, program: &mut Program, trace: &Trace) -> ControlFlow<()> {
-        let class = self.options.count_classes.then(|| class_of(trace));
-        let failure = program.finish();
-        let is_infeasible = program.is_infeasible();
-        // A failure that ends the check is one whatever scouts would find.
-        let ends_check = failure.is_some() && !self.options.keep_going;
-        let learned = !ends_check && program.learned(&mut || self.pulse().is_continue());
-        let mut all = self.all();
-        let is_late = self.are_enough(&all) && failure.is_none();
-        if all.failure.is_some() || all.learned.is_some() || is_late {
-            // Another worker was first.
-            return ControlFlow::Break(());
-        }
-        all.attempts += 1;
-        match (&failure, program.is_cut_at()) {
-            _ if is_infeasible => {}
-            (Some(failure), _) => match failure.kind {
-                FailureKind::Deadlock | FailureKind::SelfDeadlock => all.ends.deadlocked += 1,
-                FailureKind::TooManySteps => {
-                    all.ends.failed += 1;
-                    // The threads that could have moved then have not been asked what they would do.
-                    all.explored.assume(Kind::Steps);
-                }
-                _ => all.ends.failed += 1,
-            },
-            (None, Some(place)) => {
-                all.ends.cut += 1;
-                all.explored.assume(Kind::Assume.at(place));
-            }
-            (None, None) => all.ends.terminated += 1,
-        }
-        if let (Some(classes), Some(class), false) = (&mut all.classes, class, is_infeasible) {
-            classes.insert(class);
-        }
-        if failure.is_none() && !learned {
-            all.sample.add(program, self.options.reruns as usize);
-        }
-        if failure.is_some() && self.options.keep_going {
-            let schedule = program.schedule();
-            let failures = program.failures().into_iter();
-            let findings = failures.map(|(failure, steps)| Finding {
-                failure,
-                schedule: schedule[..steps.min(schedule.len())].to_vec(),
-                executions: 1,
-            });
-            join(&mut all.found, findings);
-        }
-        if let Some(failure) = failure
-            && !self.options.keep_going
-        {
-            all.failure = Some((failure, program.schedule()));
-            ControlFlow::Break(())
-        } else if learned {
-            all.learned = Some(program.knowledge());
-            ControlFlow::Break(())
-        } else if self.are_enough(&all) {
-            let limit = all.limit_of_executions();
-            all.explored.assume(limit);
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
-        }
-    }
-
-    fn pulse(&mut self) -> ControlFlow<()> {
-        let Some(now) = self.clock.tick() else {
-            return ControlFlow::Continue(());
-        };
-        let mut all = self.all();
-        let executions = self.earlier + all.ends.count();
-        let classes = all.classes.as_ref().map(std::collections::HashSet::len);
-        all.progress.show(now, executions, classes);
-        drop(all);
-        self.wants_estimate = self.options.workers == 1;
-        if let Some(threads) = self.left.too_many() {
-            let left = format!(
-                "{threads} threads of executions that came to no end are left there; threads that loop without an end in \
-                 sight should call `yield_now` or `spin_loop`"
-            );
-            let memory = Assumption::from(Kind::Memory);
-            self.all().explored.assume(memory.because(left));
-            return ControlFlow::Break(());
-        }
-        match self.deadline {
-            Some(deadline) if now >= deadline => {
-                self.all().explored.assume(Kind::Time);
-                ControlFlow::Break(())
-            }
-            _ => ControlFlow::Continue(()),
-        }
-    }
-
-    fn estimate(&mut self, done: &dyn Fn() -> f64) {
-        if std::mem::take(&mut self.wants_estimate) {
-            self.all().progress.done(done());
-        }
-    }
-
-    fn left_out(&mut self, program: &mut Program, omission: Omission) {
-        let step = omission.step;
-        self.all().explored.assume(Assumption {
-            kind: omission.kind,
-            place: step.and_then(|(thread, number)| program.place_of(thread, number)),
-            detail: match omission.kind {
-                Kind::Remembered => {
-                    Some("RADDLE_EXPLORER=bounded and =optimal remember none".into())
-                }
-                _ => None,
-            },
-        });
-    }
-
-    fn bound_reached(&mut self, bound: u32) -> ControlFlow<()> {
-        let mut all = self.all();
-        // A bound is not finished if a program has left out something.
-        all.settle();
-        all.explored.bound_reached(bound);
-        all.progress.bound_reached(bound);
-        ControlFlow::Continue(())
     }
 }

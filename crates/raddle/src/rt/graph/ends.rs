@@ -1,0 +1,74 @@
+//! How executions end that are run from graphs.
+
+use raddle_memory::{End, Leaf, Stop, moves};
+use raddle_schedule::Execution as _;
+
+use crate::rt::failure::Failure;
+use crate::rt::program::Program;
+use crate::rt::state::State;
+
+/// What an execution comes to.
+#[derive(Clone, Debug)]
+pub(crate) struct Verdict {
+    /// What is wrong with it.
+    pub(crate) failure: Option<Failure>,
+    /// Whether it is none: the beginning of others, which are explored, or a wait that was chosen not to time out never ends.
+    pub(crate) is_infeasible: bool,
+}
+
+impl Verdict {
+    const NONE: Self = Self {
+        failure: None,
+        is_infeasible: true,
+    };
+}
+
+impl Program {
+    /// Ends an execution to whose graph no thread can add an event, and says what is wrong with it.
+    pub(crate) fn finish_graph(&mut self, leaf: &Leaf<'_>) -> Verdict {
+        let moves = moves(leaf.graph, self.threads(), &self.events());
+        if let Some(graph) = &mut self.runtime.state.borrow_mut().graph {
+            graph.moves = moves;
+        }
+        let failure = match leaf.end {
+            End::Failed | End::Complete => None,
+            End::Spinning | End::Infeasible if self.is_cut_at().is_none() => return Verdict::NONE,
+            End::Cut => match self.is_too_long(leaf) {
+                Some(failure) => Some(failure),
+                None => return Verdict::NONE,
+            },
+            End::Spinning | End::Infeasible => None,
+            End::Deadlock => self.runtime.state.borrow().waits_for_itself(leaf),
+            End::Livelock => {
+                let state = self.runtime.state.borrow();
+                let counts = !state.waits_too_long() && state.is_cut_at().is_none();
+                counts.then(|| state.live_lock())
+            }
+        };
+        if let Some(failure) = failure {
+            self.fail(&failure);
+        }
+        Verdict {
+            failure: self.finish(),
+            is_infeasible: self.is_infeasible(),
+        }
+    }
+
+    /// What to say of an execution that has as many events as it may.
+    fn is_too_long(&self, leaf: &Leaf<'_>) -> Option<Failure> {
+        let state = self.runtime.state.borrow();
+        let mut stops = leaf.threads.iter();
+        let is_too_long = stops.any(|(_, stop)| matches!(stop, Stop::Limit))
+            && !state.waits_too_long()
+            && state.is_cut_at().is_none();
+        is_too_long.then(|| state.no_end(leaf.graph.len()))
+    }
+}
+
+impl State {
+    /// A thread that waits for a lock which it holds.
+    fn waits_for_itself(&self, leaf: &Leaf<'_>) -> Option<Failure> {
+        let mut threads = leaf.threads.iter();
+        threads.find_map(|(thread, _)| self.self_deadlock(*thread))
+    }
+}

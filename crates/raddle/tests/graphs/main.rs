@@ -1,0 +1,4 @@
+//! Executions that are graphs: real code under weak memory models.
+
+mod litmus;
+mod random;
