@@ -166,7 +166,8 @@ impl Options {
         flag(get("RADDLE_KEEP_GOING"), &mut self.keep_going)?;
         if let Some((name, value)) = get("RADDLE_MEMORY") {
             let memory = Memory::by_name(&value);
-            let memory = memory.ok_or_else(|| format!("{name} is `sc`, `ra` or `rc11`, not `{value}`"))?;
+            let memory =
+                memory.ok_or_else(|| format!("{name} is `sc`, `ra` or `rc11`, not `{value}`"))?;
             self.memory = Some(memory);
         }
         if let Some((_, value)) = get("RADDLE_EXPLORER") {

@@ -19,11 +19,7 @@ pub(super) struct Unsupported {
 
 impl Run<'_> {
     /// Explores the execution graphs under a model.
-    pub(super) fn graphs(
-        &mut self,
-        model: Model,
-        limits: Limits,
-    ) -> Result<Attempt, Unsupported> {
+    pub(super) fn graphs(&mut self, model: Model, limits: Limits) -> Result<Attempt, Unsupported> {
         self.program.run_from_graphs(Some(model));
         let mut unsupported = None;
         let most_events = self.options.max_steps;

@@ -151,8 +151,7 @@ fn has_checked_something(checked: Checked) -> Result<Checked, String> {
 }
 
 /// One exploration: of a program, watched like this.
-type Explore<'a> =
-    dyn FnMut(&mut Program, &Watches<'_, '_>) -> Result<Coverage, Diverged> + 'a;
+type Explore<'a> = dyn FnMut(&mut Program, &Watches<'_, '_>) -> Result<Coverage, Diverged> + 'a;
 
 /// What ends one exploration, beside what ends all.
 #[derive(Clone, Copy)]
@@ -212,7 +211,11 @@ impl<'a> Run<'a> {
         if attempt.failure.is_some() {
             return self.with_few_preemptions(attempt);
         }
-        let is_weak = attempt.explored.assumptions().find(Kind::WeakOrdering).is_some();
+        let is_weak = attempt
+            .explored
+            .assumptions()
+            .find(Kind::WeakOrdering)
+            .is_some();
         let attempt = match goes_on_weakly && is_weak && !self.is_over() {
             true => match self.weakly(attempt) {
                 Ok(graphs) => return graphs,
@@ -249,7 +252,9 @@ impl<'a> Run<'a> {
         self.program.run_from_graphs(None);
         self.sample = sample;
         let why = format!("not all executions under RC11 were run: {why}");
-        attempt.explored.explain(|kind| (kind == Kind::WeakOrdering).then(|| why.clone()));
+        attempt
+            .explored
+            .explain(|kind| (kind == Kind::WeakOrdering).then(|| why.clone()));
         Err(attempt)
     }
 
@@ -261,9 +266,13 @@ impl<'a> Run<'a> {
                 model.name()
             ));
         }
-        self.graphs(model, Limits::NONE).map_err(|Unsupported { what, place }| {
-            format!("{what} is not supported under the memory model `{}`: {place}", model.name())
-        })
+        self.graphs(model, Limits::NONE)
+            .map_err(|Unsupported { what, place }| {
+                format!(
+                    "{what} is not supported under the memory model `{}`: {place}",
+                    model.name()
+                )
+            })
     }
 
     /// Looks at all executions with few preemptions.
@@ -396,7 +405,9 @@ impl<'a> Run<'a> {
         let part = self.options.max_executions;
         let part = part.map(|most| most.saturating_sub(self.ends.count()) / u64::from(PART));
         let now = Instant::now();
-        let left = self.deadline.map(|deadline| deadline.saturating_duration_since(now));
+        let left = self
+            .deadline
+            .map(|deadline| deadline.saturating_duration_since(now));
         Limits {
             executions: part.map_or(ATTEMPT, |part| part.clamp(1, ATTEMPT)),
             deadline: left.and_then(|left| now.checked_add(left / PART)),

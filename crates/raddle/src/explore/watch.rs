@@ -277,7 +277,6 @@ impl Watch<'_, '_> {
             _ => ControlFlow::Continue(()),
         }
     }
-
 }
 
 impl Visitor<Program> for Watch<'_, '_> {

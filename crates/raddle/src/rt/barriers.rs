@@ -37,6 +37,16 @@ struct Used {
     gatherings: Vec<LocationId>,
 }
 
+impl Used {
+    fn new(barrier: LocationId) -> Self {
+        Self {
+            barrier,
+            comers: Vec::new(),
+            gatherings: Vec::new(),
+        }
+    }
+}
+
 impl Barriers {
     pub(super) fn begin(&mut self) {
         self.are_ordered = self.order_matters;
@@ -55,11 +65,7 @@ impl State {
         let used = &mut self.barriers.used;
         let index = used.iter().position(|one| one.barrier == barrier);
         let index = index.unwrap_or_else(|| {
-            used.push(Used {
-                barrier,
-                comers: Vec::new(),
-                gatherings: Vec::new(),
-            });
+            used.push(Used::new(barrier));
             used.len() - 1
         });
         let used = &mut used[index];
@@ -84,6 +90,24 @@ impl State {
             used.gatherings.push(self.objects.add(Kind::Gathering, 0));
         }
         Some(used.gatherings[count])
+    }
+
+    /// Where executions are graphs: what those wait for who come to a barrier together, by the number of their gathering.
+    pub(crate) fn gathering(&mut self, barrier: LocationId, number: u64) -> LocationId {
+        let known = self
+            .barriers
+            .used
+            .iter()
+            .position(|one| one.barrier == barrier);
+        let index = known.unwrap_or_else(|| {
+            self.barriers.used.push(Used::new(barrier));
+            self.barriers.used.len() - 1
+        });
+        while self.barriers.used[index].gatherings.len() as u64 <= number {
+            let gathering = self.objects.add(Kind::Gathering, 0);
+            self.barriers.used[index].gatherings.push(gathering);
+        }
+        self.barriers.used[index].gatherings[number as usize]
     }
 
     /// Somebody looks at the order in which threads have arrived at a barrier.

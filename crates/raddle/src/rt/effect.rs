@@ -53,7 +53,7 @@ impl Effect {
 
 /// The value of the end of a thread that has returned, and has not dropped its thread-locals yet. As in `std`, its handle says that it is finished, and its
 /// scope does not wait for it any longer; whoever joins it does.
-pub(super) const FINISHED: u64 = 1;
+pub(crate) const FINISHED: u64 = 1;
 /// That of a thread that has ended.
 pub(crate) const ENDED: u64 = 2;
 
@@ -75,9 +75,6 @@ pub(crate) fn enabled(operation: &Operation, values: &impl Values) -> bool {
         } => values.value(gathering) >= u64::from(size),
         Operation::Stop => false,
         Operation::Await { at, least, .. } => values.value(at) >= least,
-        Operation::Enlist { condvar, .. } | Operation::Notify { condvar, .. } => {
-            values.value(condvar) & waiting::CLAIMED == 0
-        }
         Operation::OnceBegin { .. }
         | Operation::OnceWait { .. }
         | Operation::Send { .. }
@@ -389,18 +386,23 @@ pub(crate) fn effect(
         Operation::Enlist { condvar, who } => {
             let before = values.value(condvar);
             access(condvar, Mode::Write, before, before | who);
-            Effect::DONE.when(before & waiting::CLAIMED == 0)
+            Effect::DONE
         }
         Operation::Notify { condvar, all } => {
             let before = values.value(condvar);
-            let mode = if before == 0 { Mode::Read } else { Mode::Write };
-            access(condvar, mode, before, waiting::left_by(before, all));
-            Effect::gives(before).when(before & waiting::CLAIMED == 0)
+            match waiting::are_taken(before, all) {
+                true => access(condvar, Mode::Write, before, 0),
+                false => access(condvar, Mode::Read, before, before),
+            }
+            Effect::gives(before)
         }
         Operation::Pick { condvar, who } => {
             let before = values.value(condvar);
-            access(condvar, Mode::Write, before, before & !waiting::CLAIMED & !who);
-            Effect::DONE
+            match before & who {
+                0 => access(condvar, Mode::Read, before, before),
+                _ => access(condvar, Mode::Write, before, before & !who),
+            }
+            Effect::gives(before)
         }
         Operation::Ticket { tail, limit } => {
             let next = values.value(tail);

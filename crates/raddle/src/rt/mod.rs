@@ -20,7 +20,7 @@ mod kept;
 mod knowledge;
 mod make;
 mod nested;
-mod objects;
+pub(crate) mod objects;
 pub(crate) mod operation;
 #[cfg(unix)]
 mod overflow;
@@ -44,7 +44,7 @@ pub(crate) use account::Account;
 pub(crate) use clocks::Kind as CellAccess;
 pub(crate) use counts::Counted;
 pub(crate) use deeds::{LEAST_ADDRESS, Record, not_the_same};
-pub(crate) use effect::ENDED;
+pub(crate) use effect::{ENDED, FINISHED};
 pub(crate) use failure::spot;
 pub use failure::{Failure, FailureKind, Remark};
 pub use fiber::Backend;

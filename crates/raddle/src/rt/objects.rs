@@ -83,7 +83,9 @@ pub(crate) enum Kind {
     Senders,
     Receiver,
     Waiting,
+    Room,
     Token,
+    Notification,
     End,
     Count,
     Waker,
@@ -91,7 +93,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    const ALL: usize = 17;
+    const ALL: usize = 19;
 
     /// What to call such an object.
     pub(crate) fn word(self) -> &'static str {
@@ -115,7 +117,9 @@ impl Kind {
             Self::Senders => "senders of channel",
             Self::Receiver => "receiver of channel",
             Self::Waiting => "offer on channel",
+            Self::Room => "room in channel",
             Self::Token => "token of thread",
+            Self::Notification => "notification",
             Self::End => "end of thread",
             Self::Count => "arc",
             Self::Waker => "waker",
@@ -177,6 +181,30 @@ pub(crate) struct Channel {
     pub(crate) waiting: LocationId,
     /// The messages that were sent, and the next one.
     pub(crate) messages: Vec<LocationId>,
+    /// Where executions are graphs: whether the receiver waits for a message, and whether it has received it, by message.
+    pub(crate) offers: Vec<LocationId>,
+    pub(crate) rooms: Vec<LocationId>,
+}
+
+impl Channel {
+    fn of_messages(&mut self, what: OfMessage) -> &mut Vec<LocationId> {
+        match what {
+            OfMessage::Slot => &mut self.messages,
+            OfMessage::Offer => &mut self.offers,
+            OfMessage::Room => &mut self.rooms,
+        }
+    }
+}
+
+/// What a location has to do with a message, where executions are graphs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OfMessage {
+    /// Whether it was sent.
+    Slot,
+    /// Whether the receiver waits for it.
+    Offer,
+    /// Whether it was received.
+    Room,
 }
 
 /// The locations of an execution.
@@ -274,9 +302,29 @@ impl Objects {
             receiver: self.add(Kind::Receiver, 1),
             waiting: self.add(Kind::Waiting, 0),
             messages: vec![self.add(Kind::Message, 0)],
+            offers: Vec::new(),
+            rooms: Vec::new(),
         };
         self.channels.push(channel);
         u32::try_from(self.channels.len() - 1).expect("too many channels")
+    }
+
+    /// Where executions are graphs: one of the locations that a channel has for a message.
+    pub(crate) fn of_message(&mut self, channel: u32, message: u32, what: OfMessage) -> LocationId {
+        let kind = match what {
+            OfMessage::Slot => Kind::Message,
+            OfMessage::Offer => Kind::Waiting,
+            OfMessage::Room => Kind::Room,
+        };
+        let channel = channel as usize;
+        loop {
+            let known = self.channels[channel].of_messages(what);
+            if let Some(&at) = known.get(message as usize) {
+                return at;
+            }
+            let at = self.add(kind, 0);
+            self.channels[channel].of_messages(what).push(at);
+        }
     }
 
     /// Makes a location for the message after the last one that was sent, so that no other operation

@@ -202,12 +202,12 @@ pub(crate) enum Operation {
         condvar: LocationId,
         who: u64,
     },
-    /// Takes from those who wait: all, or the one who does. If it is to be one of several, they are kept [claimed](waiting::CLAIMED) until one is picked.
+    /// Takes from those who wait: all, or the one who does. If it is to be one of several, it only looks who they are.
     Notify {
         condvar: LocationId,
         all: bool,
     },
-    /// Takes one of several who wait and are claimed.
+    /// Takes one of those who wait, if that one still does.
     Pick {
         condvar: LocationId,
         who: u64,
@@ -230,6 +230,8 @@ pub(crate) enum Reason {
     Spurious,
     /// A weak compare-exchange may fail for no reason.
     WeakFailure,
+    /// Several wait, and one is to be notified.
+    Waiters,
 }
 
 /// How an atomic changes.
@@ -295,15 +297,9 @@ pub(crate) mod once {
 
 /// Who waits on a condition variable, where executions are graphs: a bit for each thread.
 pub(crate) mod waiting {
-    /// One of them is about to be picked, and everybody else waits for that.
-    pub(crate) const CLAIMED: u64 = 1 << 63;
-
-    /// Who still waits after a notification, which finds this.
-    pub(crate) fn left_by(waiting: u64, all: bool) -> u64 {
-        match waiting.count_ones() {
-            2.. if !all => waiting | CLAIMED,
-            _ => 0,
-        }
+    /// Whether a notification that finds this takes all who wait.
+    pub(crate) fn are_taken(waiting: u64, all: bool) -> bool {
+        all && waiting != 0 || waiting.count_ones() == 1
     }
 }
 
@@ -318,8 +314,10 @@ pub(crate) mod channel {
     /// The states of a message, once it is sent.
     pub(crate) const SENT: u64 = 1;
     pub(crate) const TAKEN: u64 = 2;
-    /// In the place of a message: there are no more senders.
+    /// In the place of a message, where executions are graphs: there are no more senders.
     pub(crate) const LAST: u64 = 2;
+    /// In the place of the room that a received message leaves: the receiver is gone.
+    pub(crate) const ABANDONED: u64 = 2;
     /// In the number of messages: the receiver is gone.
     pub(crate) const GONE: u64 = 1 << 63;
 }
@@ -362,6 +360,8 @@ pub(crate) mod mx {
     /// Added when it was held, or poisoned.
     pub(crate) const VERSION: u64 = 2;
     pub(crate) const ALIKE: u64 = 1 << 48;
+    /// Where executions are graphs, and locks have no versions: a thread panicked while it held the lock.
+    pub(crate) const POISONED: u64 = ALIKE;
     pub(crate) const BEHIND: u64 = 1 << 56;
     pub(crate) const ALL_BEHIND: u64 = !(BEHIND - 1);
     /// The marks of both kinds.
@@ -375,6 +375,8 @@ pub(crate) mod rw {
     pub(crate) const READERS: u64 = WRITER - 1;
     pub(crate) const VERSION: u64 = WRITER << 1;
     pub(crate) const ALIKE: u64 = 1 << 52;
+    /// Where executions are graphs, and locks have no versions: a thread panicked while it held the lock.
+    pub(crate) const POISONED: u64 = ALIKE;
     pub(crate) const BEHIND: u64 = 1 << 58;
     pub(crate) const ALL_BEHIND: u64 = !(BEHIND - 1);
     /// The marks of both kinds.
@@ -433,6 +435,7 @@ impl Operation {
                 Reason::Timeout => "decides about a timeout",
                 Reason::Spurious => "decides about a spurious wake-up",
                 Reason::WeakFailure => "decides about a spurious failure",
+                Reason::Waiters => "decides who is notified",
             },
             Self::Resume => "goes on",
             Self::Stop => "stops at an assumption",

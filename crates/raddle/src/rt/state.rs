@@ -367,7 +367,11 @@ impl State {
     /// An atomic is used with this ordering.
     #[inline]
     pub(crate) fn orders(&mut self, order: Ordering, place: Place) {
-        let as_asked = || self.graph.as_ref().is_some_and(|graph| graph.model != Model::Sc);
+        let as_asked = || {
+            self.graph
+                .as_ref()
+                .is_some_and(|graph| graph.model != Model::Sc)
+        };
         if order != Ordering::SeqCst && !as_asked() {
             self.assume(Assumed::WeakOrdering.at(place));
         }
@@ -376,7 +380,10 @@ impl State {
     /// An atomic is read with this ordering.
     #[inline]
     pub(crate) fn reads(&mut self, order: Ordering, place: Place) {
-        let acquires = matches!(order, Ordering::Acquire | Ordering::AcqRel | Ordering::SeqCst);
+        let acquires = matches!(
+            order,
+            Ordering::Acquire | Ordering::AcqRel | Ordering::SeqCst
+        );
         if !acquires && self.is_graph() {
             self.assume(Assumed::LoadBuffering.at(place));
         }
@@ -415,6 +422,26 @@ impl State {
                 token
             }
         }
+    }
+
+    /// Where executions are graphs: the current thread is about to wait on a condition variable. Returns its bit among those who do.
+    pub(crate) fn enlists(&mut self, place: Place) -> u64 {
+        let current = self.current;
+        let notification = self.objects.add(Kind::Notification, 0);
+        self.thread_mut(current).notification = Some(notification);
+        1u64.checked_shl(current.0).unwrap_or_else(|| {
+            self.refuse_in_graph(
+                place,
+                "a condition variable in a program with more than 64 threads",
+            );
+            0
+        })
+    }
+
+    /// What a thread waits for that waits on a condition variable.
+    pub(crate) fn notification_of(&self, id: ThreadId) -> LocationId {
+        let notification = self.thread(id).notification;
+        notification.expect("a thread that waits has said so")
     }
 
     /// Whether the next operation of a thread is possible, spinning aside.

@@ -115,6 +115,10 @@ impl State {
                 reason: Reason::Asked,
                 ..
             } => format!("chooses {}", made.choice),
+            Operation::Choose {
+                reason: Reason::Waiters,
+                ..
+            } => format!("notifies number {} of those who wait", made.choice + 1),
             Operation::Choose { reason, .. } => {
                 let what = match reason {
                     Reason::Timeout => "timeout",
@@ -268,6 +272,11 @@ impl State {
                     .collect();
                 format!("waits for the end of {}", names.join(", "))
             }
+            Operation::Await { at, .. } => match self.objects.kind(at) {
+                Kind::End => format!("waits for the end of {}", self.owner_of(at)),
+                Kind::Notification => "waits for a notification of a condition variable".into(),
+                _ => format!("waits for {}", self.objects.name(at)),
+            },
             Operation::Park { .. } => "is parked, and nobody unparks it".into(),
             Operation::OnceBegin { once, .. } | Operation::OnceWait { once, .. } => {
                 format!("waits until {} is done", self.objects.name(once))

@@ -235,7 +235,9 @@ impl State {
         thread.timed_out_late = true;
         if let Some(next) = thread.announced.last_mut() {
             match &mut next.operation {
-                operation @ Operation::Park { .. } => *operation = Operation::Resume,
+                operation @ (Operation::Park { .. } | Operation::Await { .. }) => {
+                    *operation = Operation::Resume;
+                }
                 Operation::Receive { blocking, .. } => *blocking = false,
                 _ => {}
             }
@@ -251,7 +253,7 @@ impl State {
         };
         match next.operation {
             _ if thread.asleep => true,
-            Operation::Park { .. } => !self.is_ready(id),
+            Operation::Park { .. } | Operation::Await { .. } => !self.is_ready(id),
             Operation::Receive { channel, .. } => {
                 // Who waits for a message without a buffer has told senders so, and can't take that back.
                 let has_buffer = self.objects.channels[channel as usize].capacity != Some(0);

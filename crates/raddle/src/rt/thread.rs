@@ -50,6 +50,8 @@ pub(crate) struct Thread {
     pub(crate) end: Option<LocationId>,
     /// Its token for parking.
     pub(crate) token: Option<LocationId>,
+    /// Where executions are graphs: what it waits for on a condition variable.
+    pub(crate) notification: Option<LocationId>,
     pub(crate) body: Option<Body>,
     /// How large its stack is at least.
     pub(crate) stack_size: usize,
@@ -103,6 +105,7 @@ impl Thread {
         self.children = 0;
         self.end = None;
         self.token = None;
+        self.notification = None;
         self.stack_size = 0;
         self.suspender = None;
         self.stack_base = 0;

@@ -3,6 +3,9 @@
 use std::mem::ManuallyDrop;
 use std::pin::Pin;
 use std::sync as std_sync;
+use std::sync::atomic::Ordering;
+
+use raddle_schedule::LocationId;
 
 use super::Weak;
 use super::arc_contents::Duplicate;
@@ -56,16 +59,46 @@ pub(super) fn add(counted: Option<Counted>, place: Place, amount: u64) {
     }
 }
 
+/// What a thread finds that looks at a count, where that need not be the count now: where executions are graphs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Counts {
+    pub(super) strong: usize,
+    pub(super) weak: usize,
+}
+
 /// Looks at a count: from now on, changing it is a step.
 #[track_caller]
-pub(super) fn observe(counted: Option<Counted>) {
-    if let Some(at) = with_count(counted, State::count_matters) {
-        rt::perform(|_| {
-            Ok(Operation::Load {
-                at,
-                order: std_sync::atomic::Ordering::Relaxed,
+pub(super) fn observe(counted: Option<Counted>, order: Ordering) -> Option<Counts> {
+    let at = with_count(counted, State::count_matters)?;
+    let found = rt::perform(|_| Ok(Operation::Load { at, order }));
+    rt::is_graph().then_some(Counts {
+        strong: (found & count::STRONG) as usize,
+        weak: (found / count::WEAK) as usize,
+    })
+}
+
+/// A reference goes away, as a step. Who drops the last one knows what was done with the others.
+fn count_down(at: LocationId, place: Place, is_ordered: bool) {
+    let add = 1u64.wrapping_neg();
+    if !rt::is_graph() {
+        rt::perform_at(place, |_| {
+            Ok(if is_ordered {
+                Operation::Update {
+                    at,
+                    update: Update::Sub(Width(64)),
+                    operand: 1,
+                    order: Ordering::AcqRel,
+                }
+            } else {
+                Operation::Count { at, add }
             })
         });
+        return;
+    }
+    let found = rt::perform_at(place, |_| Ok(Operation::Count { at, add }));
+    if found & count::STRONG == 1 {
+        let order = Ordering::Acquire;
+        rt::perform_at(place, |_| Ok(Operation::Fence { order }));
     }
 }
 
@@ -162,7 +195,9 @@ impl<T> Arc<T> {
     /// If it is not.
     #[track_caller]
     pub fn try_unwrap(this: Self) -> Result<T, Self> {
-        take_only(this.counted);
+        if take_only(this.counted) == Taken::Others {
+            return Err(this);
+        }
         let (inner, counted, made) = this.into_parts();
         let last = std_sync::Arc::strong_count(&inner) == 1;
         drop_reference(counted, last);
@@ -179,14 +214,7 @@ impl<T> Arc<T> {
     #[track_caller]
     pub fn into_inner(this: Self) -> Option<T> {
         if let Some(at) = with_count(this.counted, State::count_matters) {
-            rt::perform(|_| {
-                Ok(Operation::Update {
-                    at,
-                    update: Update::Sub(Width(64)),
-                    operand: 1,
-                    order: std_sync::atomic::Ordering::AcqRel,
-                })
-            });
+            count_down(at, here(), true);
         }
         let (inner, counted, _) = this.into_parts();
         drop_reference(counted, std_sync::Arc::strong_count(&inner) == 1);
@@ -203,10 +231,23 @@ impl<T> Arc<T> {
     }
 }
 
+/// Whether there are other references.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Taken {
+    /// There are, as far as the thread knows: where executions are graphs, some may be gone.
+    Others,
+    /// What the count says now decides.
+    AsCounted,
+}
+
 #[track_caller]
-fn take_only(counted: Option<Counted>) {
-    if let Some(count) = with_count(counted, State::count_matters) {
-        rt::perform(|_| Ok(Operation::TakeOnly { count }));
+fn take_only(counted: Option<Counted>) -> Taken {
+    let Some(count) = with_count(counted, State::count_matters) else {
+        return Taken::AsCounted;
+    };
+    match rt::perform(|_| Ok(Operation::TakeOnly { count })) {
+        strong if strong != 1 && rt::is_graph() => Taken::Others,
+        _ => Taken::AsCounted,
     }
 }
 
@@ -248,22 +289,31 @@ impl<T: ?Sized> Arc<T> {
     #[must_use]
     #[track_caller]
     pub fn strong_count(this: &Self) -> usize {
-        observe(this.counted);
-        std_sync::Arc::strong_count(&this.inner)
+        let found = observe(this.counted, Ordering::Relaxed);
+        found.map_or_else(
+            || std_sync::Arc::strong_count(&this.inner),
+            |found| found.strong,
+        )
     }
 
     /// How many weak references there are.
     #[must_use]
     #[track_caller]
     pub fn weak_count(this: &Self) -> usize {
-        observe(this.counted);
-        std_sync::Arc::weak_count(&this.inner)
+        let found = observe(this.counted, Ordering::Relaxed);
+        found.map_or_else(
+            || std_sync::Arc::weak_count(&this.inner),
+            |found| found.weak,
+        )
     }
 
     /// The value, if this is the only reference.
     #[track_caller]
     pub fn get_mut(this: &mut Self) -> Option<&mut T> {
-        observe(this.counted);
+        let found = observe(this.counted, Ordering::Acquire);
+        if found.is_some_and(|found| found.strong != 1) {
+            return None;
+        }
         let counted = this.counted;
         std_sync::Arc::get_mut(&mut this.inner).inspect(|_| is_the_only_one(counted))
     }
@@ -274,7 +324,12 @@ impl<T: ?Sized> Arc<T> {
     where
         T: Duplicate,
     {
-        if Self::strong_count(this) != 1 {
+        let found = observe(this.counted, Ordering::Acquire);
+        let strong = found.map_or_else(
+            || std_sync::Arc::strong_count(&this.inner),
+            |found| found.strong,
+        );
+        if strong != 1 {
             *this = Self::from_std((**this).duplicate());
         }
         is_the_only_one(this.counted);
@@ -375,22 +430,8 @@ impl<T: ?Sized> Clone for Arc<T> {
 impl<T: ?Sized> Drop for Arc<T> {
     fn drop(&mut self) {
         let count = with_count(self.counted, |state, counted| state.count_to_drop(counted));
-        if let Some((at, ordered)) = count {
-            rt::perform_at(self.made, |_| {
-                Ok(if ordered {
-                    Operation::Update {
-                        at,
-                        update: Update::Sub(Width(64)),
-                        operand: 1,
-                        order: std_sync::atomic::Ordering::AcqRel,
-                    }
-                } else {
-                    Operation::Count {
-                        at,
-                        add: 1u64.wrapping_neg(),
-                    }
-                })
-            });
+        if let Some((at, is_ordered)) = count {
+            count_down(at, self.made, is_ordered);
         }
         // Others may have dropped theirs until now.
         let last = std_sync::Arc::strong_count(&self.inner) == 1;

@@ -1,8 +1,10 @@
 //! [`Barrier`].
 
 use std::fmt;
+use std::sync::atomic::Ordering;
 
-use crate::rt::{self, Home, Id, Kind, home, operation::Operation};
+use crate::rt::operation::{Operation, Update, Width};
+use crate::rt::{self, Home, Id, Kind, Place, here, home};
 
 /// Lets threads wait for each other: as `std::sync::Barrier`.
 ///
@@ -35,7 +37,7 @@ impl BarrierWaitResult {
     /// Whether it was the last one to come.
     #[must_use]
     pub fn is_leader(&self) -> bool {
-        if rt::try_current().is_some() {
+        if rt::try_current().is_some() && !rt::is_graph() {
             rt::with(rt::State::order_of_arrivals_matters);
         }
         self.0
@@ -66,6 +68,9 @@ impl Barrier {
     pub fn wait(&self) -> BarrierWaitResult {
         let this = home(self);
         let size = this.size;
+        if rt::is_graph() {
+            return this.wait_in_graph(here());
+        }
         let mut passes = Operation::Resume;
         let last = rt::perform(|state| {
             let barrier = state.locate(&this.id, Kind::Barrier, || 0)?;
@@ -88,6 +93,42 @@ impl Barrier {
             rt::perform(|_| Ok(passes));
         }
         BarrierWaitResult(last == 1)
+    }
+
+    /// The same where executions are graphs: threads are counted, and the last one lets the others go on. All who ever come are, so that who comes next tells from its
+    /// number with whom it waits.
+    fn wait_in_graph(&self, place: Place) -> BarrierWaitResult {
+        let size = u64::from(self.size.max(1));
+        let number = rt::perform_at(place, |state| {
+            Ok(Operation::Update {
+                at: state.locate(&self.id, Kind::Barrier, || 0)?,
+                update: Update::Add(Width(64)),
+                operand: 1,
+                order: Ordering::AcqRel,
+            })
+        });
+        let is_last = number % size == size - 1;
+        if size == 1 {
+            return BarrierWaitResult(true);
+        }
+        rt::perform_at(place, |state| {
+            let barrier = state.locate(&self.id, Kind::Barrier, || 0)?;
+            let at = state.gathering(barrier, number / size);
+            Ok(if is_last {
+                Operation::Store {
+                    at,
+                    value: 1,
+                    order: Ordering::Release,
+                }
+            } else {
+                Operation::Await {
+                    at,
+                    least: 1,
+                    order: Ordering::Acquire,
+                }
+            })
+        });
+        BarrierWaitResult(is_last)
     }
 }
 

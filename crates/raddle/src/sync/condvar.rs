@@ -2,16 +2,17 @@
 
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::sync::atomic::Ordering;
 use std::sync::{LockResult, PoisonError};
 use std::time::Duration;
 
-use raddle_schedule::LocationId;
+use raddle_schedule::{LocationId, ThreadId};
 
 use super::MutexGuard;
 use super::mutex::unlock;
-use crate::rt::operation::Operation;
+use crate::rt::operation::{Operation, Reason, waiting};
 use crate::rt::poll_at;
-use crate::rt::{self, Home, Id, Kind, Misuse, State, here, home};
+use crate::rt::{self, Home, Id, Kind, Misuse, Place, State, here, home};
 use crate::thread::{in_time, timed_out_late, times_out, wakes_for_no_reason};
 
 /// A condition variable: as `std::sync::Condvar`.
@@ -194,7 +195,21 @@ impl Condvar {
     ) -> LockResult<MutexGuard<'a, T>> {
         let place = here();
         let this = home(self);
-        let (mutex, _) = guard.keep();
+        let (mutex, left) = guard.keep();
+        if rt::is_graph() {
+            self.enlist(place);
+            unlock(mutex, place, left);
+            let sleep = || {
+                Self::wait_for_notification(place);
+                mutex.lock_at(place);
+            };
+            if timed {
+                in_time(sleep)
+            } else {
+                sleep()
+            }
+            return mutex.guard(place);
+        }
         let sleep = || {
             rt::perform_at(place, |state| {
                 Ok(Operation::Wait {
@@ -209,6 +224,72 @@ impl Condvar {
             sleep()
         };
         mutex.guard(place)
+    }
+
+    /// Where executions are graphs: says that the current thread waits.
+    fn enlist(&self, place: Place) {
+        let this = home(self);
+        rt::perform_at(place, |state| {
+            let who = state.enlists(place);
+            Ok(Operation::Enlist {
+                condvar: this.locate(state)?,
+                who,
+            })
+        });
+    }
+
+    /// The same: waits until somebody has taken the current thread from those who wait.
+    fn wait_for_notification(place: Place) {
+        rt::perform_at(place, |state| {
+            Ok(Operation::Await {
+                at: state.notification_of(state.current),
+                least: 1,
+                // As in `std`: only the mutex orders anything.
+                order: Ordering::Relaxed,
+            })
+        });
+    }
+
+    /// Where executions are graphs: wakes one of those who wait, or all.
+    fn notify_in_graph(&self, place: Place, all: bool) {
+        let this = home(self);
+        let woken = loop {
+            let waiting = rt::perform_at(place, |state| {
+                Ok(Operation::Notify {
+                    condvar: this.locate(state)?,
+                    all,
+                })
+            });
+            if waiting == 0 || waiting::are_taken(waiting, all) {
+                break waiting;
+            }
+            let choice = rt::perform_at(place, |_| {
+                Ok(Operation::Choose {
+                    alternatives: waiting.count_ones(),
+                    reason: Reason::Waiters,
+                })
+            });
+            let who = bits(waiting).nth(choice as usize).unwrap_or(0);
+            let found = rt::perform_at(place, |state| {
+                Ok(Operation::Pick {
+                    condvar: this.locate(state)?,
+                    who,
+                })
+            });
+            if found & who != 0 {
+                break who;
+            }
+            // Somebody else was faster.
+        };
+        for who in bits(woken) {
+            rt::perform_at(place, |state| {
+                Ok(Operation::Store {
+                    at: state.notification_of(ThreadId(who.trailing_zeros())),
+                    value: 1,
+                    order: Ordering::Relaxed,
+                })
+            });
+        }
     }
 
     /// What waiting is when nobody notifies, because the time passes or for no reason.
@@ -230,6 +311,9 @@ impl Condvar {
     /// Wakes one of the threads that wait: each is tried.
     #[track_caller]
     pub fn notify_one(&self) {
+        if rt::is_graph() {
+            return self.notify_in_graph(here(), false);
+        }
         let this = home(self);
         rt::perform(|state| {
             Ok(Operation::NotifyOne {
@@ -241,6 +325,9 @@ impl Condvar {
     /// Wakes all threads that wait.
     #[track_caller]
     pub fn notify_all(&self) {
+        if rt::is_graph() {
+            return self.notify_in_graph(here(), true);
+        }
         let this = home(self);
         rt::perform(|state| {
             Ok(Operation::NotifyAll {
@@ -248,6 +335,15 @@ impl Condvar {
             })
         });
     }
+}
+
+/// The bits of a number, from the lowest.
+fn bits(mut number: u64) -> impl Iterator<Item = u64> {
+    std::iter::from_fn(move || {
+        let lowest = number & number.wrapping_neg();
+        number ^= lowest;
+        (lowest != 0).then_some(lowest)
+    })
 }
 
 impl fmt::Debug for Condvar {

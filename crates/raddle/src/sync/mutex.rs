@@ -88,12 +88,16 @@ impl<T: ?Sized> Mutex<T> {
     #[track_caller]
     pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
         let this = home(self);
-        rt::perform(|state| {
+        this.lock_at(here());
+        this.guard(here())
+    }
+
+    pub(super) fn lock_at(&self, place: Place) {
+        rt::perform_at(place, |state| {
             Ok(Operation::Lock {
-                mutex: this.locate(state)?,
+                mutex: self.locate(state)?,
             })
         });
-        this.guard(here())
     }
 
     /// Takes the lock if it is free.
@@ -131,13 +135,16 @@ impl<T: ?Sized> Mutex<T> {
     #[track_caller]
     pub fn is_poisoned(&self) -> bool {
         let this = home(self);
-        rt::perform(|state| {
+        let value = rt::perform(|state| {
             Ok(Operation::Load {
                 at: this.locate(state)?,
                 order: Ordering::Relaxed,
             })
         });
-        this.poisoned.load(Ordering::Relaxed)
+        match rt::is_graph() {
+            true => value & mx::POISONED != 0,
+            false => this.poisoned.load(Ordering::Relaxed),
+        }
     }
 
     /// Forgets that a thread panicked.
@@ -149,11 +156,16 @@ impl<T: ?Sized> Mutex<T> {
     /// A step that everybody sees who looks at the mutex.
     fn set_poison(&self, place: Place, poisoned: bool) {
         if rt::try_current().is_some() {
+            let (update, operand) = match (rt::is_graph(), poisoned) {
+                (false, _) => (Update::Add(Width(64)), mx::VERSION),
+                (true, true) => (Update::Or, mx::POISONED),
+                (true, false) => (Update::And, !mx::POISONED),
+            };
             rt::perform_at(place, |state| {
                 Ok(Operation::Update {
                     at: self.locate(state)?,
-                    update: Update::Add(Width(64)),
-                    operand: mx::VERSION,
+                    update,
+                    operand,
                     order: Ordering::Relaxed,
                 })
             });

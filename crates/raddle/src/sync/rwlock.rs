@@ -172,13 +172,16 @@ impl<T: ?Sized> RwLock<T> {
     #[track_caller]
     pub fn is_poisoned(&self) -> bool {
         let this = home(self);
-        rt::perform(|state| {
+        let value = rt::perform(|state| {
             Ok(Operation::Load {
                 at: this.locate(state)?,
                 order: Ordering::Relaxed,
             })
         });
-        this.poisoned.load(Ordering::Relaxed)
+        match rt::is_graph() {
+            true => value & rw::POISONED != 0,
+            false => this.poisoned.load(Ordering::Relaxed),
+        }
     }
 
     /// Forgets that a thread panicked.
@@ -190,11 +193,16 @@ impl<T: ?Sized> RwLock<T> {
     /// A step that everybody sees who looks at the lock.
     fn set_poison(&self, place: Place, poisoned: bool) {
         if rt::try_current().is_some() {
+            let (update, operand) = match (rt::is_graph(), poisoned) {
+                (false, _) => (Update::Add(Width(64)), rw::VERSION),
+                (true, true) => (Update::Or, rw::POISONED),
+                (true, false) => (Update::And, !rw::POISONED),
+            };
             rt::perform_at(place, |state| {
                 Ok(Operation::Update {
                     at: self.locate(state)?,
-                    update: Update::Add(Width(64)),
-                    operand: rw::VERSION,
+                    update,
+                    operand,
                     order: Ordering::Relaxed,
                 })
             });

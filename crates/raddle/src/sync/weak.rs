@@ -3,6 +3,7 @@
 use std::fmt;
 use std::mem::ManuallyDrop;
 use std::sync as std_sync;
+use std::sync::atomic::Ordering;
 
 use super::Arc;
 use super::arc::{add, observe, with_count};
@@ -41,8 +42,10 @@ impl<T: ?Sized> Weak<T> {
     #[must_use]
     #[track_caller]
     pub fn upgrade(&self) -> Option<Arc<T>> {
-        if let Some(count) = with_count(self.counted, State::count_matters) {
-            rt::perform(|_| Ok(Operation::Upgrade { count }));
+        if let Some(count) = with_count(self.counted, State::count_matters)
+            && rt::perform(|_| Ok(Operation::Upgrade { count })) == 0
+        {
+            return None;
         }
         Some(Arc {
             inner: ManuallyDrop::new(self.inner.upgrade()?),
@@ -93,16 +96,20 @@ impl<T: ?Sized> Weak<T> {
     #[must_use]
     #[track_caller]
     pub fn strong_count(&self) -> usize {
-        observe(self.counted);
-        self.inner.strong_count()
+        let found = observe(self.counted, Ordering::Relaxed);
+        found.map_or_else(|| self.inner.strong_count(), |found| found.strong)
     }
 
     /// How many weak references there are.
     #[must_use]
     #[track_caller]
     pub fn weak_count(&self) -> usize {
-        observe(self.counted);
-        self.inner.weak_count()
+        let found = observe(self.counted, Ordering::Relaxed);
+        // As in `std`: if nobody keeps the value, there are none.
+        found.map_or_else(
+            || self.inner.weak_count(),
+            |found| if found.strong == 0 { 0 } else { found.weak },
+        )
     }
 
     /// Whether two refer to the same.

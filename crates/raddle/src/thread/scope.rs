@@ -5,6 +5,7 @@ use std::fmt;
 use std::io;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::Ordering;
 
 use super::Thread;
 use super::spawn::{Builder, Child};
@@ -44,12 +45,24 @@ where
             break;
         }
         waited += children.len();
-        rt::perform(|state| {
-            let ends = children.iter().map(|&id| state.end_of(id)).collect();
-            Ok(Operation::JoinAll {
-                group: state.objects.add_group(ends),
-            })
-        });
+        if rt::is_graph() {
+            for &child in &children {
+                rt::perform(|state| {
+                    Ok(Operation::Await {
+                        at: state.end_of(child),
+                        least: rt::FINISHED,
+                        order: Ordering::Acquire,
+                    })
+                });
+            }
+        } else {
+            rt::perform(|state| {
+                let ends = children.iter().map(|&id| state.end_of(id)).collect();
+                Ok(Operation::JoinAll {
+                    group: state.objects.add_group(ends),
+                })
+            });
+        }
         panicked |= rt::with(|state| {
             let mut panicked = false;
             for &id in &children {

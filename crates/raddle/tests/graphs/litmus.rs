@@ -14,14 +14,17 @@ fn outcomes(
 ) -> (BTreeSet<(u32, u32)>, u64) {
     let log = Arc::new(StdMutex::new(BTreeSet::new()));
     let seen = log.clone();
-    let report = Checker::new().memory(memory).explorer("graphs").check(move || {
-        let shared = raddle::sync::Arc::new((AtomicU32::new(0), AtomicU32::new(0)));
-        let theirs = shared.clone();
-        let child = thread::spawn(move || other(&theirs.0, &theirs.1));
-        let mine = one(&shared.0, &shared.1);
-        let other = child.join().unwrap();
-        seen.lock().unwrap().insert((mine, other));
-    });
+    let report = Checker::new()
+        .memory(memory)
+        .explorer("graphs")
+        .check(move || {
+            let shared = raddle::sync::Arc::new((AtomicU32::new(0), AtomicU32::new(0)));
+            let theirs = shared.clone();
+            let child = thread::spawn(move || other(&theirs.0, &theirs.1));
+            let mine = one(&shared.0, &shared.1);
+            let other = child.join().unwrap();
+            seen.lock().unwrap().insert((mine, other));
+        });
     assert!(report.exhausted);
     let seen = log.lock().unwrap().clone();
     (seen, report.executions)

@@ -66,7 +66,13 @@ fn spawn(script: &Arc<Script>, shared: &Arc<Shared>, thread: usize) {
 
 fn join(shared: &Shared, thread: usize) {
     let handle = shared.handles.lock().unwrap()[thread].take();
-    handle.expect("a thread that was started").join().unwrap();
+    match handle {
+        Some(handle) => handle.join().unwrap(),
+        // A thread that was not started: it waits for ever.
+        None => loop {
+            thread::park();
+        },
+    }
 }
 
 fn run(script: &Arc<Script>, shared: &Arc<Shared>, thread: usize) {
@@ -110,15 +116,13 @@ fn run(script: &Arc<Script>, shared: &Arc<Shared>, thread: usize) {
             Step::Join(child) => join(shared, child as usize),
             Step::ReadCell(_) => last = shared.cell.with(|cell| unsafe { *cell }) * 0 + last,
             Step::WriteCell(_) => shared.cell.with_mut(|cell| unsafe { *cell = 1 }),
-            Step::Spin(location, value, how) => {
-                loop {
-                    last = atomic(location).load(order(how));
-                    if last == value {
-                        break;
-                    }
-                    thread::yield_now();
+            Step::Spin(location, value, how) => loop {
+                last = atomic(location).load(order(how));
+                if last == value {
+                    break;
                 }
-            }
+                thread::yield_now();
+            },
             other => unreachable!("{other:?} is not made in these profiles"),
         }
         see(shared, thread, last);
@@ -140,6 +144,7 @@ fn real(script: &Script, memory: Memory) -> Found {
     let checker = Checker::new()
         .memory(memory)
         .explorer("graphs")
+        .spurious_wakeups(0)
         .keep_going(true);
     let log = complete.clone();
     let script = Arc::new(script.clone());
@@ -183,11 +188,18 @@ fn real(script: &Script, memory: Memory) -> Found {
         Err(failed) => {
             let kinds = failed.found.different.iter().map(|one| one.failure.kind);
             for kind in kinds.clone() {
-                let expected = matches!(kind, FailureKind::Deadlock | FailureKind::SelfDeadlock | FailureKind::DataRace);
+                let expected = matches!(
+                    kind,
+                    FailureKind::Deadlock | FailureKind::SelfDeadlock | FailureKind::DataRace
+                );
                 assert!(expected, "{}", failed.text);
             }
             let races = kinds.clone().any(|kind| kind == FailureKind::DataRace);
-            assert!(races || failed.found.exhausted, "{:?}", failed.found.assumptions);
+            assert!(
+                races || failed.found.exhausted,
+                "{:?}",
+                failed.found.assumptions
+            );
             Found {
                 complete,
                 ended: failed.executions - failed.found.executions,

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
-use raddle::{FailureKind, Options};
+use raddle::{FailureKind, Memory, Options};
 
 use crate::explore::{Explored, How, explore};
 use crate::program::{Outcome, Program};
@@ -85,6 +85,12 @@ pub(crate) fn compare(program: &Program, effort: Effort) -> Result<Compared, Str
         explored
     };
     let optimal = run(How::Optimal, effort.reduced);
+    let graphs = run(How::Graphs(Memory::Sc), 4 * effort.reduced);
+    let some = match graphs.complete {
+        true => graphs.outcomes,
+        false => expected.union(&graphs.outcomes).cloned().collect(),
+    };
+    same("outcomes", How::Graphs(Memory::Sc), &expected, &some)?;
     for how in [How::Random(1), How::Pct(2)] {
         let some = run(how, 20);
         same(

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 
-use raddle::{Failure, Options, Program};
+use raddle::{Failure, Memory, Options, Program};
 use raddle_schedule::explorers::{
     Algorithm1, Algorithm2, Bounded, Deepening, Dfs, Optimal, Pct, Random,
 };
@@ -22,6 +22,7 @@ pub(crate) enum How {
     CbDfs(u32),
     Random(u64),
     Pct(u64),
+    Graphs(Memory),
 }
 
 /// What came of it.
@@ -94,6 +95,33 @@ fn explore_here<T: Ord>(
             }
             ControlFlow::Continue(())
         };
+        if let How::Graphs(memory) = how {
+            let mut ended = |program: &mut Program, failure: Option<Failure>| {
+                // Before the body is run again.
+                let outcome = outcome(failure);
+                learned = program.learned(&mut || true);
+                if learned {
+                    return ControlFlow::Break(());
+                }
+                explored.executions += 1;
+                explored.outcomes.extend(outcome);
+                if explored.executions >= most {
+                    explored.complete = false;
+                    return ControlFlow::Break(());
+                }
+                ControlFlow::Continue(())
+            };
+            let coverage = program.explore_graphs(memory, &mut ended);
+            let coverage = coverage.unwrap_or_else(|refused| panic!("{how:?}: {refused:?}"));
+            if learned || program.learned(&mut || true) {
+                continue;
+            }
+            assert!(
+                coverage.is_all() || !explored.complete,
+                "{how:?} {coverage:?}"
+            );
+            return explored;
+        }
         let coverage = match how {
             How::Optimal => Optimal::default().explore(&mut program, &mut ended),
             How::Iterative => Deepening { bound: None }.explore(&mut program, &mut ended),
@@ -106,6 +134,7 @@ fn explore_here<T: Ord>(
             How::CbDfs(bound) => Dfs { bound: Some(bound) }.explore(&mut program, &mut ended),
             How::Random(seed) => Random { seed }.explore(&mut program, &mut ended),
             How::Pct(seed) => Pct { seed, depth: 3 }.explore(&mut program, &mut ended),
+            How::Graphs(_) => unreachable!("it was handled above"),
         };
         let coverage = coverage.unwrap_or_else(|diverged| panic!("{how:?}: {diverged:?}"));
         if learned {

@@ -1,8 +1,13 @@
 //! How executions end that are run from graphs.
 
-use raddle_memory::{End, Leaf, Stop, moves};
+use std::ops::ControlFlow;
+
+use raddle_memory::{End, Leaf, Refused, Stop, Trust, moves};
+use raddle_outcome::Coverage;
 use raddle_schedule::Execution as _;
 
+use super::Graphs;
+use crate::Memory;
 use crate::rt::failure::Failure;
 use crate::rt::program::Program;
 use crate::rt::state::State;
@@ -24,6 +29,30 @@ impl Verdict {
 }
 
 impl Program {
+    /// Explores the execution graphs under a memory model, each once, and tells what is wrong with each that is an execution: for tests.
+    ///
+    /// # Errors
+    ///
+    /// If it does not do the same when it is run again.
+    #[doc(hidden)]
+    pub fn explore_graphs(
+        &mut self,
+        memory: Memory,
+        ended: &mut dyn FnMut(&mut Self, Option<Failure>) -> ControlFlow<()>,
+    ) -> Result<Coverage, Refused> {
+        if self.model() != Some(memory.into()) {
+            self.run_from_graphs(Some(memory.into()));
+        }
+        let mut leaf = |graphs: &mut Graphs<'_>, leaf: &Leaf<'_>| {
+            let verdict = graphs.program.finish_graph(leaf);
+            match verdict.is_infeasible {
+                true => ControlFlow::Continue(()),
+                false => ended(graphs.program, verdict.failure),
+            }
+        };
+        Trust::new(memory.into()).explore(&mut Graphs::new(self), &mut leaf)
+    }
+
     /// Ends an execution to whose graph no thread can add an event, and says what is wrong with it.
     pub(crate) fn finish_graph(&mut self, leaf: &Leaf<'_>) -> Verdict {
         let moves = moves(leaf.graph, self.threads(), &self.events());

@@ -8,9 +8,7 @@ use raddle_memory::{self as memory, Effect, Order, Target, Until};
 use raddle_schedule::LocationId;
 
 use crate::rt::effect::{ENDED, FINISHED, unlocked};
-use crate::rt::operation::{
-    Left, Operation, Update, Width, channel, count, once, rw, waiting,
-};
+use crate::rt::operation::{Left, Operation, Update, Width, channel, count, once, rw, waiting};
 use crate::rt::state::State;
 
 /// What an operation is where executions are graphs.
@@ -21,8 +19,6 @@ pub(super) enum Meaning {
     Event(memory::Operation),
     /// The thread has stopped at an assumption.
     Infeasible,
-    /// It is not supported.
-    Refused(&'static str),
 }
 
 pub(super) fn order(order: Ordering) -> Order {
@@ -140,9 +136,12 @@ fn update_of(operation: &Operation) -> Option<memory::Update> {
             ..
         } => {
             let asked = order(asked);
-            update(asked, asked, [operand, code(how)], |read, [operand, how]| {
-                Effect::Write(decoded(how).apply(read, operand))
-            })
+            update(
+                asked,
+                asked,
+                [operand, code(how)],
+                |read, [operand, how]| Effect::Write(decoded(how).apply(read, operand)),
+            )
         }
         Operation::CompareExchange {
             expected,
@@ -161,18 +160,18 @@ fn update_of(operation: &Operation) -> Option<memory::Update> {
                 Effect::Write(read.wrapping_add(add))
             })
         }
-        Operation::Upgrade { .. } => {
-            update(Acquire, Relaxed, [0; 2], |read, _| match read & count::STRONG {
+        Operation::Upgrade { .. } => update(Acquire, Relaxed, [0; 2], |read, _| {
+            match read & count::STRONG {
                 0 => Effect::Read,
                 _ => Effect::Write(read + 1),
-            })
-        }
-        Operation::TakeOnly { .. } => {
-            update(Acquire, Relaxed, [0; 2], |read, _| match read & count::STRONG {
+            }
+        }),
+        Operation::TakeOnly { .. } => update(Acquire, Relaxed, [0; 2], |read, _| {
+            match read & count::STRONG {
                 1 => Effect::Write(read - 1),
                 _ => Effect::Read,
-            })
-        }
+            }
+        }),
         Operation::Lock { .. } => waiting(Acquire, [0; 2], |read, _| match read & 1 {
             0 => Effect::Write(read | 1),
             _ => Effect::Wait,
@@ -182,11 +181,9 @@ fn update_of(operation: &Operation) -> Option<memory::Update> {
             _ => Effect::Read,
         }),
         Operation::Unlock { left, .. } => unlock(left),
-        Operation::ReadLock { .. } => waiting(Acquire, [0; 2], |read, _| {
-            match read & rw::WRITER {
-                0 => Effect::Write(read + 1),
-                _ => Effect::Wait,
-            }
+        Operation::ReadLock { .. } => waiting(Acquire, [0; 2], |read, _| match read & rw::WRITER {
+            0 => Effect::Write(read + 1),
+            _ => Effect::Wait,
         }),
         Operation::TryReadLock { .. } => update(Acquire, Relaxed, [0; 2], |read, _| {
             match read & rw::WRITER {
@@ -241,20 +238,22 @@ fn update_of(operation: &Operation) -> Option<memory::Update> {
         }
         // Of waiting and notifying, only the mutex orders anything.
         Operation::Enlist { who, .. } => {
-            waiting(Relaxed, [who, 0], |read, [who, _]| match read & waiting::CLAIMED {
-                0 => Effect::Write(read | who),
-                _ => Effect::Wait,
-            })
+            memory::Update::write(Relaxed, |read, [who, _]| Effect::Write(read | who), who)
         }
-        Operation::Notify { all, .. } => {
-            waiting(Relaxed, [all.into(), 0], |read, [all, _]| match read {
-                0 => Effect::Read,
-                _ if read & waiting::CLAIMED != 0 => Effect::Wait,
-                _ => Effect::Write(waiting::left_by(read, all != 0)),
-            })
-        }
+        Operation::Notify { all, .. } => update(
+            Relaxed,
+            Relaxed,
+            [all.into(), 0],
+            |read, [all, _]| match waiting::are_taken(read, all != 0) {
+                true => Effect::Write(0),
+                false => Effect::Read,
+            },
+        ),
         Operation::Pick { who, .. } => update(Relaxed, Relaxed, [who, 0], |read, [who, _]| {
-            Effect::Write(read & !waiting::CLAIMED & !who)
+            match read & who {
+                0 => Effect::Read,
+                _ => Effect::Write(read & !who),
+            }
         }),
         // As much as is needed for the messages of one sender, and of senders that know of each other, to come in order.
         Operation::Ticket { limit, .. } => {
@@ -307,10 +306,6 @@ impl State {
             Operation::Finish { end } => ends(end, FINISHED),
             Operation::End { end } => ends(end, ENDED),
             Operation::Join { end } => until(end, Order::Acquire, ENDED),
-            Operation::JoinAll { group } => match self.objects.groups[group as usize][..] {
-                [end] => until(end, Order::Acquire, FINISHED),
-                _ => return Meaning::Refused("waiting for several threads at once"),
-            },
             Operation::Spawn { child } => memory::Operation::Spawn { child },
             Operation::Choose { alternatives, .. } => memory::Operation::Choose { alternatives },
             Operation::Load {
@@ -337,10 +332,7 @@ impl State {
                 least,
                 order: asked,
             } => until(location, order(asked), least),
-            Operation::Offer { .. } | Operation::Send { .. } | Operation::Taken { .. } => {
-                return Meaning::Refused("a channel without a buffer");
-            }
-            _ => return Meaning::Refused("an operation on several objects at once"),
+            _ => unreachable!("{operation:?} is made of others where executions are graphs"),
         })
     }
 }
@@ -426,15 +418,39 @@ mod tests {
             Operation::Downgrade { lock: at },
             Operation::Park { token: at },
             Operation::Unpark { token: at },
-            Operation::OnceBegin { once: at, again: true },
-            Operation::OnceBegin { once: at, again: false },
+            Operation::OnceBegin {
+                once: at,
+                again: true,
+            },
+            Operation::OnceBegin {
+                once: at,
+                again: false,
+            },
             Operation::OnceFinish { once: at, state: 2 },
-            Operation::OnceWait { once: at, again: true },
-            Operation::OnceWait { once: at, again: false },
-            Operation::Enlist { condvar: at, who: 4 },
-            Operation::Notify { condvar: at, all: true },
-            Operation::Notify { condvar: at, all: false },
-            Operation::Pick { condvar: at, who: 1 },
+            Operation::OnceWait {
+                once: at,
+                again: true,
+            },
+            Operation::OnceWait {
+                once: at,
+                again: false,
+            },
+            Operation::Enlist {
+                condvar: at,
+                who: 4,
+            },
+            Operation::Notify {
+                condvar: at,
+                all: true,
+            },
+            Operation::Notify {
+                condvar: at,
+                all: false,
+            },
+            Operation::Pick {
+                condvar: at,
+                who: 1,
+            },
             Operation::Ticket { tail: at, limit: 2 },
         ]);
         all
@@ -457,7 +473,7 @@ mod tests {
             rw::VERSION | 1,
             count::WEAK,
             count::WEAK | 1,
-            waiting::CLAIMED | 3,
+            3 << 62,
             channel::GONE | 1,
         ];
         for operation in updates() {

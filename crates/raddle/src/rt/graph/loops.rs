@@ -139,10 +139,9 @@ impl State {
         });
         let known = self.thread(id).polling.outside(at);
         let outside = match writer {
-            Some((_, made)) if !made.in_loop && made.id.thread != id => Outside::of_event(
-                made.id.thread.0,
-                made.id.index,
-            ),
+            Some((_, made)) if !made.in_loop && made.id.thread != id => {
+                Outside::of_event(made.id.thread.0, made.id.index)
+            }
             _ => known,
         };
         self.objects.set_outside(at, outside);
@@ -191,7 +190,14 @@ impl Program {
                 }
             };
             let is_begin = made.is_none() && self.runtime.state.borrow().is_beginning(next.thread);
-            if self.runtime.state.borrow_mut().deeds.was_possible().is_err() {
+            if self
+                .runtime
+                .state
+                .borrow_mut()
+                .deeds
+                .was_possible()
+                .is_err()
+            {
                 return false;
             }
             if runs_on {

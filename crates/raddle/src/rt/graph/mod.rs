@@ -48,8 +48,8 @@ use super::Place;
 use super::polling::Past;
 use super::program::Program;
 use super::state::State;
-pub(super) use loops::{Iteration, Scripted, Stop};
 pub(crate) use ends::Verdict;
+pub(super) use loops::{Iteration, Scripted, Stop};
 pub(crate) use run::Graphs;
 
 /// What an execution has that is run from a graph, beside what others have.
@@ -133,8 +133,7 @@ impl InGraph {
 
     fn lane(&mut self, thread: ThreadId) -> &mut Lane {
         if self.threads.len() <= thread.index() {
-            self.threads
-                .resize_with(thread.index() + 1, Lane::default);
+            self.threads.resize_with(thread.index() + 1, Lane::default);
         }
         &mut self.threads[thread.index()]
     }

@@ -59,8 +59,7 @@ impl Races {
 
     fn thread(&mut self, thread: ThreadId) -> &mut Known {
         if self.threads.len() <= thread.index() {
-            self.threads
-                .resize_with(thread.index() + 1, Known::default);
+            self.threads.resize_with(thread.index() + 1, Known::default);
         }
         &mut self.threads[thread.index()]
     }

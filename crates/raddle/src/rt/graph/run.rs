@@ -90,10 +90,6 @@ impl State {
         match self.meaning(&next.operation) {
             Meaning::Event(operation) => Next::Operation(operation),
             Meaning::Infeasible | Meaning::Silent => Next::Blocked(Blocked::Infeasible),
-            Meaning::Refused(what) => {
-                self.refuse_in_graph(next.place, what);
-                Next::Blocked(Blocked::Infeasible)
-            }
         }
     }
 
@@ -143,12 +139,7 @@ impl State {
     }
 
     /// Makes a step again as the graph has said: for a scout.
-    pub(super) fn make_event_again(
-        &mut self,
-        next: Move,
-        made: Made,
-        step: &mut Observed,
-    ) -> bool {
+    pub(super) fn make_event_again(&mut self, next: Move, made: Made, step: &mut Observed) -> bool {
         let at = self.next_location(next.thread);
         let written = |(at, from): (_, usize)| {
             let mut accesses = self.accesses_of(from).iter();
@@ -177,22 +168,10 @@ impl State {
     }
 
     fn next_location(&self, id: ThreadId) -> Option<raddle_schedule::LocationId> {
-        let next = self.thread(id).next()?;
-        match next.operation {
-            Operation::JoinAll { group } => {
-                self.objects.groups[group as usize].first().copied()
-            }
-            operation => location(&operation),
-        }
+        location(&self.thread(id).next()?.operation)
     }
 
-    fn make_event_with(
-        &mut self,
-        next: Move,
-        made: Made,
-        read: u64,
-        step: &mut Observed,
-    ) -> bool {
+    fn make_event_with(&mut self, next: Move, made: Made, read: u64, step: &mut Observed) -> bool {
         let id = next.thread;
         let at = self.next_location(id);
         if let Some(at) = at

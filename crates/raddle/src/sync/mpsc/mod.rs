@@ -14,8 +14,10 @@
 //! });
 //! ```
 
+mod slots;
+
 use std::cell::{Cell, UnsafeCell};
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -35,8 +37,8 @@ struct Shared<T> {
     capacity: Option<u32>,
     /// Where the channel was made: destructors have no place of their own.
     made: Place,
-    /// The messages that were sent and not received, with their numbers.
-    queue: UnsafeCell<VecDeque<(u32, T)>>,
+    /// The messages that were sent and not received, by their numbers.
+    queue: UnsafeCell<BTreeMap<u32, T>>,
     /// The number of the next message to receive.
     head: Cell<u32>,
 }
@@ -52,7 +54,7 @@ impl<T> Shared<T> {
             id: Id::new(),
             capacity,
             made,
-            queue: UnsafeCell::new(VecDeque::new()),
+            queue: UnsafeCell::new(BTreeMap::new()),
             head: Cell::new(0),
         })
     }
@@ -62,13 +64,16 @@ impl<T> Shared<T> {
     }
 
     #[allow(clippy::mut_from_ref)]
-    fn queue(&self) -> &mut VecDeque<(u32, T)> {
+    fn queue(&self) -> &mut BTreeMap<u32, T> {
         // SAFETY: see `Sync`: the reference is gone before the next step.
         unsafe { &mut *self.queue.get() }
     }
 
     #[track_caller]
     fn send(&self, value: T, blocking: bool) -> Result<(), TrySendError<T>> {
+        if rt::is_graph() {
+            return self.send_in_graph(here(), value, blocking);
+        }
         let mut channel = 0;
         let sent = rt::perform(|state| {
             channel = self.locate(state)?;
@@ -80,12 +85,11 @@ impl<T> Shared<T> {
             _ => {}
         }
         let message = rt::with(|state| state.last_message(channel));
-        self.queue().push_back((message, value));
+        self.queue().insert(message, value);
         if self.capacity == Some(0) && blocking {
             let taken = rt::perform(|_| Ok(Operation::Taken { channel, message }));
             if taken != outcome::OK
-                && let Some(index) = self.queue().iter().position(|sent| sent.0 == message)
-                && let Some((_, value)) = self.queue().remove(index)
+                && let Some(value) = self.queue().remove(&message)
             {
                 return Err(TrySendError::Disconnected(value));
             }
@@ -195,7 +199,11 @@ macro_rules! sender {
 
             impl<T> Drop for $sender<T> {
                 fn drop(&mut self) {
-                    self.0.count(self.0.made, 1u64.wrapping_neg());
+                    if rt::is_graph() {
+                        self.0.drop_sender_in_graph(self.0.made);
+                    } else {
+                        self.0.count(self.0.made, 1u64.wrapping_neg());
+                    }
                 }
             }
 
@@ -226,6 +234,9 @@ impl<T> Receiver<T> {
 
     fn receive(&self, place: Place, blocking: bool) -> Result<T, TryRecvError> {
         let shared = &*self.shared;
+        if rt::is_graph() {
+            return shared.receive_in_graph(place, blocking);
+        }
         if blocking && shared.capacity == Some(0) {
             rt::perform_at(place, |state| {
                 let channel = shared.locate(state)?;
@@ -240,7 +251,7 @@ impl<T> Receiver<T> {
             })
         });
         match received {
-            outcome::OK => match shared.queue().pop_front() {
+            outcome::OK => match shared.queue().pop_first() {
                 Some((message, value)) => {
                     shared.head.set(message + 1);
                     Ok(value)
@@ -314,6 +325,10 @@ impl<T> Drop for Receiver<T> {
             return;
         }
         let shared = &*self.shared;
+        if rt::is_graph() {
+            shared.drop_receiver_in_graph(shared.made);
+            return;
+        }
         rt::perform_at(shared.made, |state| {
             let channel = shared.locate(state)?;
             Ok(Operation::Store {
