@@ -64,6 +64,7 @@
 #![forbid(unsafe_code)]
 
 pub mod graph;
+mod missing;
 pub mod model;
 pub mod operation;
 pub mod program;
@@ -72,6 +73,7 @@ pub mod testing;
 pub mod trust;
 
 pub use graph::{Event, EventId, Graph, Kind};
+pub use missing::{Action, Missing, Point, Step, missing};
 pub use model::Model;
 pub use operation::{Effect, Location, Operation, Order, Target, Until, Update};
 pub use program::{Answer, Blocked, Next, Program};

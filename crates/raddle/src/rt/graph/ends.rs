@@ -29,7 +29,7 @@ impl Verdict {
 }
 
 impl Program {
-    /// Explores the execution graphs under a memory model, each once, and tells what is wrong with each that is an execution: for tests.
+    /// Explores the execution graphs under a memory model, each once, and tells what is wrong with each, if it is an execution: for tests.
     ///
     /// # Errors
     ///
@@ -38,17 +38,15 @@ impl Program {
     pub fn explore_graphs(
         &mut self,
         memory: Memory,
-        ended: &mut dyn FnMut(&mut Self, Option<Failure>) -> ControlFlow<()>,
+        ended: &mut dyn FnMut(&mut Self, Option<Option<Failure>>) -> ControlFlow<()>,
     ) -> Result<Coverage, Refused> {
         if self.model() != Some(memory.into()) {
             self.run_from_graphs(Some(memory.into()));
         }
         let mut leaf = |graphs: &mut Graphs<'_>, leaf: &Leaf<'_>| {
             let verdict = graphs.program.finish_graph(leaf);
-            match verdict.is_infeasible {
-                true => ControlFlow::Continue(()),
-                false => ended(graphs.program, verdict.failure),
-            }
+            let failure = (!verdict.is_infeasible).then_some(verdict.failure);
+            ended(graphs.program, failure)
         };
         Trust::new(memory.into()).explore(&mut Graphs::new(self), &mut leaf)
     }
