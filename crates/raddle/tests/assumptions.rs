@@ -3,7 +3,7 @@
 use raddle::Checker;
 use raddle::sync::atomic::{AtomicU32, Ordering};
 use raddle::sync::{Arc, Condvar, Mutex};
-use raddle::{Memory, Assumed, Report, thread};
+use raddle::{Assumed, Memory, Report, thread};
 
 /// The kinds of the assumptions, each with the line of its place.
 fn assumed(report: &Report) -> Vec<(Assumed, Option<u32>)> {

@@ -49,6 +49,7 @@ use super::polling::Past;
 use super::program::Program;
 use super::state::State;
 pub(crate) use ends::Verdict;
+pub(super) use events::{order, order_of};
 pub(super) use loops::{Iteration, Scripted, Stop};
 pub(crate) use run::Graphs;
 
@@ -109,6 +110,14 @@ struct Made {
     past: Past,
 }
 
+/// How a step is connected with others.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Link {
+    /// The step that it has read from.
+    pub(super) from: Option<usize>,
+    pub(super) writes: bool,
+}
+
 impl InGraph {
     pub(crate) fn new(model: Model) -> Self {
         Self {
@@ -149,6 +158,15 @@ impl InGraph {
     fn step_of(&self, id: EventId) -> Option<usize> {
         let lane = self.threads.get(id.thread.index())?;
         lane.events.get(id.index as usize).copied()
+    }
+
+    /// What a step that is an event has read from, and whether it writes.
+    pub(super) fn link(&self, step: usize) -> Option<Link> {
+        let made = self.made.get(step).copied().flatten()?;
+        Some(Link {
+            from: made.from,
+            writes: made.place > 0,
+        })
     }
 
     /// The events of this run, in the order in which they were made.

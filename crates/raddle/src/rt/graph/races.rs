@@ -11,7 +11,7 @@ use raddle_memory::races::{Access, Cells};
 use raddle_schedule::ThreadId;
 
 use crate::rt::Place;
-use crate::rt::clocks::Kind;
+use crate::rt::clocks::{Kind, Touch};
 
 /// For each thread, how many of its events are known.
 type Clock = Vec<u32>;
@@ -45,7 +45,8 @@ pub(super) struct Races {
     threads: Vec<Known>,
     /// What those knew who have dropped a reference, by what it refers to.
     references: Vec<Clock>,
-    places: Vec<(usize, Access, Place)>,
+    /// The accesses by their cells.
+    touches: Vec<(usize, Access, Touch)>,
 }
 
 impl Races {
@@ -54,7 +55,7 @@ impl Races {
         self.count = 0;
         self.threads.clear();
         self.references.clear();
-        self.places.clear();
+        self.touches.clear();
     }
 
     fn thread(&mut self, thread: ThreadId) -> &mut Known {
@@ -88,14 +89,14 @@ impl Races {
         (self.count - 1) as u32
     }
 
-    /// A cell is accessed. Returns the earlier access that this races with: who made it, whether it writes, and where.
+    /// A cell is accessed. Returns the earlier access that this races with.
     pub(super) fn touch(
         &mut self,
         cell: u32,
         thread: ThreadId,
         kind: Kind,
-        place: Place,
-    ) -> Option<(ThreadId, bool, Place)> {
+        when: (Place, usize),
+    ) -> Option<Touch> {
         let cell = cell as usize;
         let Known {
             events,
@@ -111,13 +112,14 @@ impl Races {
         };
         let clock = if has_ended { &before } else { &now };
         let race = self.cells.access(cell, access, clock);
-        let earlier = race.map(|race| {
-            let mut places = self.places.iter().rev();
-            let found = places.find(|(at, one, _)| (*at, *one) == (cell, race.one));
-            let at = found.map_or(place, |found| found.2);
-            (race.one.thread, race.one.writes, at)
+        let earlier = race.and_then(|race| {
+            let mut touches = self.touches.iter().rev();
+            let found = touches.find(|(at, one, _)| (*at, *one) == (cell, race.one));
+            found.map(|found| found.2)
         });
-        self.places.push((cell, access, place));
+        let was_over = Kind { has_ended, ..kind };
+        self.touches
+            .push((cell, access, Touch::new(thread, when, was_over)));
         earlier
     }
 

@@ -7,6 +7,7 @@ use raddle_schedule::{Diverged, Execution as _, Move, Observed, ThreadId};
 
 use super::Made;
 use super::events::{Meaning, location};
+use crate::rt::Kind as ObjectKind;
 use crate::rt::Place;
 use crate::rt::clocks;
 use crate::rt::failure::Failure;
@@ -14,7 +15,6 @@ use crate::rt::objects::{Id, Known};
 use crate::rt::operation::Operation;
 use crate::rt::program::Program;
 use crate::rt::state::{Misuse, State};
-use crate::rt::{Kind as ObjectKind, clocks::Touch};
 
 /// A program whose executions are run from graphs.
 pub(crate) struct Graphs<'a> {
@@ -222,7 +222,7 @@ impl State {
         if self.sites.has_scout() {
             return Ok(None);
         }
-        let (generation, current) = (self.generation, self.current);
+        let (generation, current, when) = (self.generation, self.current, (place, self.time()));
         let Some(graph) = &mut self.graph else {
             return Ok(None);
         };
@@ -237,11 +237,8 @@ impl State {
             }
             Known::Stale => return Err(Misuse::Stale(ObjectKind::Cell)),
         };
-        let racing = graph.races.touch(cell, current, kind, place);
-        Ok(racing.map(|(thread, writes, earlier)| {
-            let earlier = Touch::new(thread, earlier, writes);
-            self.race(&earlier, kind.writes, place)
-        }))
+        let racing = graph.races.touch(cell, current, kind, when);
+        Ok(racing.map(|earlier| self.race(&earlier, kind.writes, place)))
     }
 
     /// A reference goes away whose count is no location.
