@@ -352,8 +352,7 @@ impl State {
     /// An atomic was read by a plain load. Returns the race that this is.
     pub(crate) fn plain_load(&mut self, id: &Id, place: Place) -> Option<Failure> {
         if self.is_graph() {
-            self.refuse_in_graph(place, "a plain load of an atomic");
-            return None;
+            return self.plain_load_in_graph(id, place);
         }
         match (self.clocks.need(), id.number(self.generation)) {
             (Need::Known, Known::Number(number)) => {

@@ -8,7 +8,7 @@
 //! - **Accesses that go on.** One that lasts until the thread's last operation is compared as it was before that operation.
 
 use raddle_memory::races::{Access, Cells};
-use raddle_schedule::ThreadId;
+use raddle_schedule::{LocationId, ThreadId};
 
 use crate::rt::Place;
 use crate::rt::clocks::{Kind, Touch};
@@ -47,6 +47,8 @@ pub(super) struct Races {
     references: Vec<Clock>,
     /// The accesses by their cells.
     touches: Vec<(usize, Access, Touch)>,
+    /// Plain loads of atomics. A plain load is no atomic access, so nothing orders it with stores.
+    plain_loads: Vec<(LocationId, Access, Touch)>,
 }
 
 impl Races {
@@ -56,6 +58,7 @@ impl Races {
         self.threads.clear();
         self.references.clear();
         self.touches.clear();
+        self.plain_loads.clear();
     }
 
     fn thread(&mut self, thread: ThreadId) -> &mut Known {
@@ -121,6 +124,37 @@ impl Races {
         self.touches
             .push((cell, access, Touch::new(thread, when, was_over)));
         earlier
+    }
+
+    /// Whether an event happens before what a thread does now.
+    pub(super) fn is_known(&self, thread: ThreadId, of: ThreadId, index: u32) -> bool {
+        let known = self.threads.get(thread.index());
+        let known = known.and_then(|known| known.now.get(of.index()).copied());
+        thread == of || known.unwrap_or(0) > index
+    }
+
+    /// An atomic is read by a plain load.
+    pub(super) fn plain_load(&mut self, at: LocationId, thread: ThreadId, when: (Place, usize)) {
+        let access = Access {
+            thread,
+            events: self.thread(thread).events,
+            writes: false,
+        };
+        let kind = Kind {
+            writes: false,
+            has_ended: false,
+        };
+        self.plain_loads
+            .push((at, access, Touch::new(thread, when, kind)));
+    }
+
+    /// A thread has written an atomic with its last event. Returns a plain load that races with that.
+    pub(super) fn races_with_plain_load(&self, at: LocationId, thread: ThreadId) -> Option<Touch> {
+        let mut loads = self.plain_loads.iter();
+        let found = loads.find(|(location, load, _)| {
+            *location == at && !self.is_known(thread, load.thread, load.events)
+        });
+        found.map(|found| found.2)
     }
 
     /// A reference goes away whose count is no location.

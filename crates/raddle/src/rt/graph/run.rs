@@ -3,13 +3,13 @@
 use std::cell::RefMut;
 
 use raddle_memory::{Answer, Blocked, EventId, Kind, Next};
-use raddle_schedule::{Diverged, Execution as _, Move, Observed, ThreadId};
+use raddle_schedule::{Diverged, Execution as _, LocationId, Move, Observed, ThreadId};
 
 use super::Made;
 use super::events::{Meaning, location};
 use crate::rt::Kind as ObjectKind;
 use crate::rt::Place;
-use crate::rt::clocks;
+use crate::rt::clocks::{self, Touch};
 use crate::rt::failure::Failure;
 use crate::rt::objects::{Id, Known};
 use crate::rt::operation::Operation;
@@ -129,13 +129,14 @@ impl State {
         if let Some(graph) = &mut self.graph {
             graph.races.event(id, answer.clock);
         }
+        let races = event.kind.writes() && self.is_stored_in_graph(id, at);
         if let (Kind::Spawn, Some(child)) = (event.kind, step.wakes.first()) {
             let child = *child;
             if let Some(graph) = &mut self.graph {
                 graph.races.start(child, id);
             }
         }
-        runs_on
+        runs_on && (!races || self.goes_on())
     }
 
     /// Makes a step again as the graph has said: for a scout.
@@ -167,7 +168,7 @@ impl State {
         self.make_event_with(next, made, read, step)
     }
 
-    fn next_location(&self, id: ThreadId) -> Option<raddle_schedule::LocationId> {
+    fn next_location(&self, id: ThreadId) -> Option<LocationId> {
         location(&self.thread(id).next()?.operation)
     }
 
@@ -239,6 +240,49 @@ impl State {
         };
         let racing = graph.races.touch(cell, current, kind, when);
         Ok(racing.map(|earlier| self.race(&earlier, kind.writes, place)))
+    }
+
+    /// An atomic is read by a plain load. Returns the race that this is.
+    pub(crate) fn plain_load_in_graph(&mut self, id: &Id, place: Place) -> Option<Failure> {
+        let (generation, current, when) = (self.generation, self.current, (place, self.time()));
+        let Known::Number(number) = id.number(generation) else {
+            return None;
+        };
+        let at = LocationId(number);
+        if self.sites.has_scout() {
+            return None;
+        }
+        let graph = self.graph.as_mut()?;
+        graph.races.plain_load(at, current, when);
+        let graph = self.graph.as_ref()?;
+        let mut made = graph.made.iter().enumerate();
+        let (step, _) = made.find(|(step, made)| {
+            let writes = made.is_some_and(|made| {
+                made.place > 0 && !graph.races.is_known(current, made.id.thread, made.id.index)
+            });
+            writes && location(&self.made[*step].operation) == Some(at)
+        })?;
+        let writer = &self.made[step];
+        let kind = clocks::Kind {
+            writes: true,
+            has_ended: false,
+        };
+        let earlier = Touch::new(writer.thread, (writer.place, step), kind);
+        Some(self.race(&earlier, false, place))
+    }
+
+    /// The last step of a thread has written a location. Returns whether a plain load races with that.
+    fn is_stored_in_graph(&mut self, id: ThreadId, at: Option<LocationId>) -> bool {
+        let (Some(at), Some(graph), false) = (at, &self.graph, self.sites.has_scout()) else {
+            return false;
+        };
+        let Some(earlier) = graph.races.races_with_plain_load(at, id) else {
+            return false;
+        };
+        let place = self.made.last().map_or(earlier.place, |made| made.place);
+        let race = self.race(&earlier, true, place);
+        self.fail(race);
+        true
     }
 
     /// A reference goes away whose count is no location.
