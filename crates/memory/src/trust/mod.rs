@@ -97,6 +97,7 @@
 
 mod ends;
 mod maximal;
+mod parallel;
 mod replay;
 mod rules;
 mod script;
@@ -244,7 +245,7 @@ impl Trust {
         visitor: &mut impl Visitor<P>,
     ) -> Result<Coverage, Refused> {
         let mut search = self.search(program, visitor);
-        let ended = search.run();
+        let ended = search.run(&mut |_| ());
         self.counts = search.counts;
         let left_out = search.left_out;
         Ok(left_out.covering(match ended? {

@@ -43,10 +43,10 @@ impl Program {
         if self.model() != Some(memory.into()) {
             self.run_from_graphs(Some(memory.into()));
         }
-        let mut leaf = |graphs: &mut Graphs<'_>, leaf: &Leaf<'_>| {
+        let mut leaf = |graphs: &mut Graphs<&mut Self>, leaf: &Leaf<'_>| {
             let verdict = graphs.program.finish_graph(leaf);
             let failure = (!verdict.is_infeasible).then_some(verdict.failure);
-            ended(graphs.program, failure)
+            ended(&mut *graphs.program, failure)
         };
         Trust::new(memory.into()).explore(&mut Graphs::new(self), &mut leaf)
     }

@@ -1,6 +1,7 @@
 //! [`Graphs`]: a closure as a program that execution graphs are explored of.
 
 use std::cell::RefMut;
+use std::ops::DerefMut;
 
 use raddle_memory::{Answer, Blocked, EventId, Kind, Next};
 use raddle_schedule::{Diverged, Execution as _, LocationId, Move, Observed, ThreadId};
@@ -17,14 +18,14 @@ use crate::rt::program::Program;
 use crate::rt::state::{Misuse, State};
 
 /// A program whose executions are run from graphs.
-pub(crate) struct Graphs<'a> {
-    pub(crate) program: &'a mut Program,
+pub(crate) struct Graphs<P> {
+    pub(crate) program: P,
     step: Observed,
 }
 
-impl<'a> Graphs<'a> {
+impl<P: DerefMut<Target = Program>> Graphs<P> {
     /// The program has to be [set up](Program::run_from_graphs) for it.
-    pub(crate) fn new(program: &'a mut Program) -> Self {
+    pub(crate) fn new(program: P) -> Self {
         Self {
             program,
             step: Observed::default(),
@@ -302,7 +303,7 @@ impl State {
     }
 }
 
-impl raddle_memory::Program for Graphs<'_> {
+impl<P: DerefMut<Target = Program>> raddle_memory::Program for Graphs<P> {
     fn restart(&mut self) {
         self.program.restart();
         if let Some(graph) = &mut self.state().graph {
