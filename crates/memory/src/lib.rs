@@ -77,4 +77,4 @@ pub use missing::{Action, Missing, Point, Step, missing};
 pub use model::Model;
 pub use operation::{Effect, Location, Operation, Order, Target, Until, Update};
 pub use program::{Answer, Blocked, Next, Program};
-pub use trust::{Counts, End, Leaf, Misled, Refused, Rule, Schedule, Stop, Trust, Visitor, moves};
+pub use trust::{Counts, End, Leaf, Misled, Refused, Rule, Schedule, Stop, Trust, Visitor};

@@ -115,7 +115,7 @@ use crate::program::Program;
 pub use ends::{Counts, End, Leaf, Stop, Visitor};
 pub(crate) use replay::replay;
 pub use rules::Rule;
-pub use script::{Misled, moves};
+pub use script::Misled;
 use search::{Rules, Search};
 
 /// Which thread makes the next event. The graphs are the same with all of them.

@@ -3,7 +3,7 @@
 use std::ops::{ControlFlow, DerefMut};
 use std::sync::{Mutex, PoisonError};
 
-use raddle_memory::{Graph, Leaf, Model, Refused, Trust, Visitor};
+use raddle_memory::{End, Graph, Leaf, Model, Refused, Trust, Visitor};
 use raddle_outcome::{Assumption, Extent, Kind, LeftOut};
 use raddle_schedule::{Diverged, Move, Omission};
 
@@ -117,7 +117,7 @@ impl<P: DerefMut<Target = Program>> Visitor<Graphs<P>> for Leaves<'_, '_> {
                 failure,
                 is_infeasible,
                 class: None,
-                is_sampled: false,
+                is_sampled: leaf.end == End::Complete,
             },
         )
     }

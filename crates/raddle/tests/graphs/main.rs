@@ -1,5 +1,6 @@
 //! Executions that are graphs: real code under weak memory models.
 
 mod litmus;
+mod nondeterminism;
 mod plain;
 mod random;

@@ -2,9 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use raddle_memory::{End, Leaf, Refused, Stop, Trust, moves};
+use raddle_memory::{End, Leaf, Refused, Stop, Trust};
 use raddle_outcome::Coverage;
-use raddle_schedule::Execution as _;
 
 use super::Graphs;
 use crate::Memory;
@@ -53,10 +52,6 @@ impl Program {
 
     /// Ends an execution to whose graph no thread can add an event, and says what is wrong with it.
     pub(crate) fn finish_graph(&mut self, leaf: &Leaf<'_>) -> Verdict {
-        let moves = moves(leaf.graph, self.threads(), &self.events());
-        if let Some(graph) = &mut self.runtime.state.borrow_mut().graph {
-            graph.moves = moves;
-        }
         let failure = match leaf.end {
             End::Failed | End::Complete => None,
             End::Spinning | End::Infeasible if self.is_cut_at().is_none() => return Verdict::NONE,

@@ -38,11 +38,12 @@
 mod ends;
 mod events;
 mod loops;
+mod moves;
 mod races;
 mod run;
 
 use raddle_memory::{EventId, Location, Model};
-use raddle_schedule::{LocationId, Move, ThreadId};
+use raddle_schedule::{LocationId, ThreadId};
 
 use super::Place;
 use super::polling::Past;
@@ -64,8 +65,8 @@ pub(crate) struct InGraph {
     races: races::Races,
     /// By step.
     made: Vec<Option<Made>>,
-    /// The moves that lead to the graph, once it is known how the execution ends.
-    moves: Vec<Move>,
+    /// Whether it is made again by a script.
+    is_scripted: bool,
     /// What is not supported was about to be done.
     refused: Option<(Place, &'static str)>,
 }
@@ -126,7 +127,7 @@ impl InGraph {
             threads: Vec::new(),
             races: races::Races::default(),
             made: Vec::new(),
-            moves: Vec::new(),
+            is_scripted: false,
             refused: None,
         }
     }
@@ -136,7 +137,7 @@ impl InGraph {
         self.threads.clear();
         self.races.begin();
         self.made.clear();
-        self.moves.clear();
+        self.is_scripted = false;
         self.refused = None;
     }
 
@@ -168,12 +169,6 @@ impl InGraph {
             writes: made.place > 0,
         })
     }
-
-    /// The events of this run, in the order in which they were made.
-    fn order(&self) -> Vec<EventId> {
-        let made = self.made.iter().flatten();
-        made.map(|made| made.id).collect()
-    }
 }
 
 impl Program {
@@ -191,22 +186,9 @@ impl Program {
         state.graph.as_ref().map(|graph| graph.model)
     }
 
-    /// The moves that lead to this execution, if it is run from a graph.
-    pub(super) fn moves_in_graph(&self) -> Option<Vec<Move>> {
-        let state = self.runtime.state.borrow();
-        state.graph.as_ref().map(|graph| graph.moves.clone())
-    }
-
     /// What was refused in this execution, and where.
     pub(crate) fn refused(&self) -> Option<(Place, &'static str)> {
         self.runtime.state.borrow().graph.as_ref()?.refused
-    }
-
-    /// The events of this execution, in the order in which they were made.
-    pub(crate) fn events(&self) -> Vec<EventId> {
-        let state = self.runtime.state.borrow();
-        let graph = state.graph.as_ref();
-        graph.map_or_else(Vec::new, |graph| graph.order())
     }
 }
 

@@ -21,6 +21,8 @@ use crate::rt::state::{Misuse, State};
 pub(crate) struct Graphs<P> {
     pub(crate) program: P,
     step: Observed,
+    /// The beginning of the run was not the same as before.
+    diverged: Option<Diverged>,
 }
 
 impl<P: DerefMut<Target = Program>> Graphs<P> {
@@ -29,6 +31,7 @@ impl<P: DerefMut<Target = Program>> Graphs<P> {
         Self {
             program,
             step: Observed::default(),
+            diverged: None,
         }
     }
 
@@ -47,7 +50,7 @@ impl<P: DerefMut<Target = Program>> Graphs<P> {
         if runs_on {
             self.program.run(thread, begins);
         }
-        Ok(())
+        self.state().compare(Move { thread, choice: 0 })
     }
 
     /// Makes the steps of a thread that are no events.
@@ -185,6 +188,10 @@ impl State {
         let runs_on = self.make(id, next.choice, step);
         let past = self.thread(id).past;
         let number = self.made.len() - 1;
+        if !made.reads && at.is_some() {
+            // What was there before a write depends on the order in which a run makes events, and nobody sees it.
+            self.made[number].result = 0;
+        }
         let Some(graph) = &mut self.graph else {
             return runs_on;
         };
@@ -213,6 +220,12 @@ impl State {
         runs_on
     }
 
+    /// What a scout does races with nothing, since others have done no more than it takes; and what is made again by a script has no clocks.
+    fn looks_for_races_in_graph(&self) -> bool {
+        let is_scripted = self.graph.as_ref().is_some_and(|graph| graph.is_scripted);
+        !self.sites.has_scout() && !is_scripted
+    }
+
     /// A cell is accessed. Returns the race that this is.
     pub(crate) fn touch_cell_in_graph(
         &mut self,
@@ -220,8 +233,7 @@ impl State {
         kind: clocks::Kind,
         place: Place,
     ) -> Result<Option<Failure>, Misuse> {
-        // What a scout does races with nothing, since others have done no more than it takes.
-        if self.sites.has_scout() {
+        if !self.looks_for_races_in_graph() {
             return Ok(None);
         }
         let (generation, current, when) = (self.generation, self.current, (place, self.time()));
@@ -250,7 +262,7 @@ impl State {
             return None;
         };
         let at = LocationId(number);
-        if self.sites.has_scout() {
+        if !self.looks_for_races_in_graph() {
             return None;
         }
         let graph = self.graph.as_mut()?;
@@ -274,7 +286,8 @@ impl State {
 
     /// The last step of a thread has written a location. Returns whether a plain load races with that.
     fn is_stored_in_graph(&mut self, id: ThreadId, at: Option<LocationId>) -> bool {
-        let (Some(at), Some(graph), false) = (at, &self.graph, self.sites.has_scout()) else {
+        let (Some(at), Some(graph), true) = (at, &self.graph, self.looks_for_races_in_graph())
+        else {
             return false;
         };
         let Some(earlier) = graph.races.races_with_plain_load(at, id) else {
@@ -309,9 +322,7 @@ impl<P: DerefMut<Target = Program>> raddle_memory::Program for Graphs<P> {
         if let Some(graph) = &mut self.state().graph {
             graph.begin();
         }
-        // The first step of the main thread is always possible.
-        let begun = self.advance(ThreadId::MAIN);
-        debug_assert!(begun.is_ok());
+        self.diverged = self.advance(ThreadId::MAIN).err();
     }
 
     fn threads(&self) -> &[ThreadId] {
@@ -323,6 +334,7 @@ impl<P: DerefMut<Target = Program>> raddle_memory::Program for Graphs<P> {
     }
 
     fn answer(&mut self, thread: ThreadId, answer: Answer<'_>) -> Result<(), Diverged> {
+        self.diverged.take().map_or(Ok(()), Err)?;
         let mut step = std::mem::take(&mut self.step);
         let (runs_on, ends) = {
             let mut state = self.state();
@@ -336,6 +348,8 @@ impl<P: DerefMut<Target = Program>> raddle_memory::Program for Graphs<P> {
         if runs_on && !ends {
             self.program.run(thread, false);
         }
+        let choice = self.state().made.last().map_or(0, |made| made.choice);
+        self.state().compare(Move { thread, choice })?;
         if let (Kind::Spawn, Some(child)) = (answer.event.kind, child) {
             self.advance(child)?;
         }
