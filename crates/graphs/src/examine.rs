@@ -214,11 +214,11 @@ impl Examiner<'_> {
     }
 
     /// A data race. After it nothing means anything, so it is the end of the exploration.
-    fn look_at_race(&mut self, run: &Run) {
+    fn look_at_race(&mut self, run: &Run, graph: &Graph) {
         let Some((race, address)) = run.race else {
             return;
         };
-        let story = Teller::new(run, None, run.made.len()).races(&race, address);
+        let story = Teller::new(run, graph, run.made.len()).races(&race, address);
         self.found(Property::Race, story);
         if self.settings.all {
             let after = Assumption::from(Kind::GivenUp);
@@ -250,7 +250,7 @@ impl Examiner<'_> {
     ) {
         let asked = self.settings.properties.contains(property);
         if asked && self.wants(Key::Fault(property, fault.place)) {
-            let teller = Teller::new(run, Some(leaf.graph), made);
+            let teller = Teller::new(run, leaf.graph, made);
             let story = teller.failed(position, fault);
             self.found(property, story);
         }
@@ -285,7 +285,7 @@ impl Examiner<'_> {
         if !self.wants(Key::Hang(property, places)) {
             return;
         }
-        let teller = Teller::new(run, Some(leaf.graph), run.made.len());
+        let teller = Teller::new(run, leaf.graph, run.made.len());
         let notes: Vec<_> = waiting
             .iter()
             .map(|(thread, stop)| {
@@ -409,9 +409,9 @@ impl Visitor<Run> for Examiner<'_> {
         }
     }
 
-    fn pulse(&mut self, run: &mut Run, _: &Graph) -> ControlFlow<()> {
+    fn pulse(&mut self, run: &mut Run, graph: &Graph) -> ControlFlow<()> {
         self.look_around();
-        self.look_at_race(run);
+        self.look_at_race(run, graph);
         match self.is_over || run.unsupported.is_some() {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),

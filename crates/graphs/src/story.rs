@@ -2,12 +2,12 @@
 //!
 //! An execution graph is told in the order in which its events were made, which extends program order and reads-from; there need be no order in which every read
 //! sees the last write. Where a read does not, the story says what it has missed; and where a write comes before one that was made
-//! earlier, which one.
+//! earlier, which one ([`Writes`]).
 
 use raddle_explore::{Action, Fault, Location as Address, Place, Position};
-use raddle_machine::narrate::{Narrator, Told};
+use raddle_machine::narrate::{self, Narrator};
 use raddle_memory::{EventId, Graph, Kind, Location, Order};
-use raddle_report::story::{Ending, Event, Note, Spot, Story};
+use raddle_report::story::{Ending, Event, Note, Spot, Story, Writes, Written};
 use std::collections::HashMap;
 
 use crate::operations::word;
@@ -16,7 +16,7 @@ use crate::run::{Made, MadeEvent, Run};
 
 /// A write that was told.
 #[derive(Clone, Copy)]
-struct Written {
+struct Told {
     id: EventId,
     /// The number of the step, from 1.
     step: usize,
@@ -31,12 +31,12 @@ pub(crate) struct Teller<'r> {
     /// Where each event was told, from 0.
     told: HashMap<EventId, usize>,
     /// The writes of each location, in the order in which they were told.
-    written: HashMap<Location, Vec<Written>>,
+    written: HashMap<Location, Vec<Told>>,
 }
 
 impl<'r> Teller<'r> {
     /// Tells the first steps of the execution under way. The graph is the one that it is of.
-    pub(crate) fn new(run: &'r Run, graph: Option<&Graph>, steps: usize) -> Self {
+    pub(crate) fn new(run: &'r Run, graph: &Graph, steps: usize) -> Self {
         let mut teller = Self {
             run,
             narrator: Narrator::new(run.machine.clone()).keeping_places(),
@@ -50,7 +50,7 @@ impl<'r> Teller<'r> {
         teller
     }
 
-    fn tell(&mut self, made: &Made, graph: Option<&Graph>) {
+    fn tell(&mut self, made: &Made, graph: &Graph) {
         if made.is_prelude {
             return;
         }
@@ -60,28 +60,35 @@ impl<'r> Teller<'r> {
         };
         let Some(event) = &made.event else {
             // What touches nothing shared is told only if it fails.
-            if let Told::Failed(told, _) = self.narrator.step(taken) {
+            if let narrate::Told::Failed(told, _) = self.narrator.step(taken) {
                 self.steps.push(told);
             }
             return;
         };
+        let writes = self.writes(event, graph);
         let reads = event.event.kind.reads().then_some(event.address).flatten();
-        let old = reads.map(|address| {
+        let mut old = reads.map(|address| {
             let word = word(event.event.read);
             (address, self.narrator.replace_word(address, word))
         });
-        let (Told::Moved(mut told) | Told::Failed(mut told, _)) = self.narrator.step(taken) else {
+        if let (None, Some(_), Some(address)) = (old, &writes.comes_before, event.address) {
+            old = Some((address, self.narrator.word_at(address)));
+        }
+        let (narrate::Told::Moved(mut told) | narrate::Told::Failed(mut told, _)) =
+            self.narrator.step(taken)
+        else {
             return;
         };
-        if let (Some((address, old)), Kind::Read) = (old, event.event.kind) {
+        let is_read = event.event.kind == Kind::Read;
+        if let (Some((address, old)), true) = (old, is_read || writes.comes_before.is_some()) {
+            // What is last in modification order stays.
+            let name = self.narrator.name_at(address);
             self.narrator.replace_word(address, old);
+            told.changes.retain(|change| change.name != name);
         }
         told.action += &Self::ordering(event);
-        if let Some(remark) = self.remark(event, graph) {
-            told.action += ", ";
-            told.action += &remark;
-        }
         self.told.insert(event.id, self.steps.len());
+        told.writes = writes;
         self.steps.push(told);
         self.note_write(event);
     }
@@ -101,41 +108,37 @@ impl<'r> Teller<'r> {
 
     fn note_write(&mut self, event: &MadeEvent) {
         if let (Some(location), true) = (event.event.location, event.event.kind.writes()) {
-            let written = Written {
+            let told = Told {
                 id: event.id,
                 step: self.steps.len(),
                 word: word(event.event.written),
             };
-            self.written.entry(location).or_default().push(written);
+            self.written.entry(location).or_default().push(told);
         }
     }
 
-    /// What is to be said of an event that is not what one would expect in this order.
-    fn remark(&self, event: &MadeEvent, graph: Option<&Graph>) -> Option<String> {
-        let location = event.event.location?;
-        let address = event.address.filter(|_| event.is_data)?;
-        let written = self.written.get(&location)?;
-        let last = written.last()?;
-        let shown = |written: &Written| self.narrator.show_at(address, written.word);
-        match event.event.kind {
-            Kind::Read if event.event.from != Some(last.id) => Some(format!(
-                "not the {} that was written at step {}",
-                shown(last),
-                last.step
-            )),
-            Kind::Write | Kind::Update => {
-                let order = graph?.writes(location);
-                let place = |id: EventId| order.iter().position(|known| *known == id);
-                let own = place(event.id)?;
-                let later = written.iter().filter(|other| place(other.id) > Some(own));
-                let next = later.min_by_key(|other| place(other.id))?;
-                Some(format!(
-                    "which comes before the {} of step {}",
-                    shown(next),
-                    next.step
-                ))
-            }
-            _ => None,
+    /// How an event stands to the writes that were told.
+    fn writes(&self, event: &MadeEvent, graph: &Graph) -> Writes {
+        let told = event.event.location.and_then(|at| self.written.get(&at));
+        let Some(told) = told else {
+            return Writes::default();
+        };
+        let place = |id: EventId| graph.event(id).place();
+        let address = event.address.filter(|_| event.is_data);
+        let written = |told: &Told| Written {
+            step: told.step,
+            value: address.map(|address| self.narrator.show_at(address, told.word)),
+        };
+        let after = |least: u32| told.iter().filter(move |told| place(told.id) > least);
+        let kind = event.event.kind;
+        let from = event.event.from.filter(|_| kind.reads());
+        let missed = || after(from.map_or(0, place)).max_by_key(|told| place(told.id));
+        let next = || after(place(event.id)).min_by_key(|told| place(told.id));
+        let step_of = |id: EventId| told.iter().find(|told| told.id == id);
+        Writes {
+            reads_from: from.and_then(step_of).map(|told| told.step),
+            missed: (kind == Kind::Read).then(missed).flatten().map(written),
+            comes_before: kind.writes().then(next).flatten().map(written),
         }
     }
 
