@@ -3,3 +3,4 @@
 mod litmus;
 mod plain;
 mod random;
+mod stories;

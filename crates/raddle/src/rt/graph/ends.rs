@@ -56,6 +56,7 @@ impl Program {
         let moves = moves(leaf.graph, self.threads(), &self.events());
         if let Some(graph) = &mut self.runtime.state.borrow_mut().graph {
             graph.moves = moves;
+            graph.settle(leaf.graph);
         }
         let failure = match leaf.end {
             End::Failed | End::Complete => None,
