@@ -50,7 +50,7 @@ impl State {
     }
 
     /// Threads begin where they are started, and where they end is rarely of interest.
-    fn goes_without_saying(&self, made: &Made) -> bool {
+    pub(super) fn goes_without_saying(&self, made: &Made) -> bool {
         match made.operation {
             Operation::Begin => true,
             Operation::End { .. } => self.thread(made.thread).panicked.is_none(),
@@ -58,7 +58,7 @@ impl State {
         }
     }
 
-    fn lane(&self, id: ThreadId) -> usize {
+    pub(super) fn lane(&self, id: ThreadId) -> usize {
         let found = self.started.iter().position(|&other| other == id);
         found.unwrap_or(0)
     }

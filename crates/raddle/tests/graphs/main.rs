@@ -1,6 +1,7 @@
 //! Executions that are graphs: real code under weak memory models.
 
 mod litmus;
+mod pictures;
 mod plain;
 mod random;
 mod stories;

@@ -172,6 +172,17 @@ impl InGraph {
         })
     }
 
+    /// The place in modification order of a step that writes.
+    pub(super) fn place_of(&self, step: usize) -> Option<u32> {
+        let made = self.made.get(step).copied().flatten()?;
+        (made.place > 0).then_some(made.place)
+    }
+
+    /// The accesses of plain memory.
+    pub(super) fn touches(&self) -> impl Iterator<Item = &super::clocks::Touch> {
+        self.races.touches()
+    }
+
     /// The events of this run, in the order in which they were made.
     fn order(&self) -> Vec<EventId> {
         let made = self.made.iter().flatten();
