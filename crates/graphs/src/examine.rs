@@ -11,6 +11,7 @@ use raddle_memory::{
     Blocked, Counts, End, Graph, Leaf, Model, Operation, Refused, Stop, Trust, Visitor,
 };
 use raddle_outcome::{Assumption, Ends, Executions, Kind, Outcome};
+use raddle_report::graph::Graph as Picture;
 use raddle_report::story::Story;
 use raddle_schedule::{Clock, Omission, ThreadId};
 use std::collections::HashSet;
@@ -62,6 +63,8 @@ pub struct Violation {
     pub property: Property,
     /// An execution that shows it.
     pub story: Story,
+    /// The same as a graph.
+    pub picture: Picture,
 }
 
 /// How the graphs ended that no report of executions has a row for.
@@ -182,9 +185,13 @@ impl Examiner<'_> {
         more && self.known.insert(key)
     }
 
-    fn found(&mut self, property: Property, story: Story) {
+    fn found(&mut self, property: Property, (story, picture): (Story, Picture)) {
         let violations = &mut self.examination.violations;
-        violations.push(Violation { property, story });
+        violations.push(Violation {
+            property,
+            story,
+            picture,
+        });
         self.is_over |= !self.settings.all;
     }
 

@@ -7,10 +7,12 @@
 use raddle_explore::{Action, Fault, Location as Address, Place, Position};
 use raddle_machine::narrate::{self, Narrator};
 use raddle_memory::{EventId, Graph, Kind, Location, Order};
+use raddle_report::graph::Graph as Picture;
 use raddle_report::story::{Ending, Event, Note, Spot, Story, Writes, Written};
 use std::collections::HashMap;
 
 use crate::operations::word;
+use crate::picture::picture;
 use crate::races::Race;
 use crate::run::{Made, MadeEvent, Run};
 
@@ -26,6 +28,7 @@ struct Told {
 /// Tells an execution.
 pub(crate) struct Teller<'r> {
     run: &'r Run,
+    graph: &'r Graph,
     narrator: Narrator,
     steps: Vec<Event>,
     /// Where each event was told, from 0.
@@ -36,9 +39,10 @@ pub(crate) struct Teller<'r> {
 
 impl<'r> Teller<'r> {
     /// Tells the first steps of the execution under way. The graph is the one that it is of.
-    pub(crate) fn new(run: &'r Run, graph: &Graph, steps: usize) -> Self {
+    pub(crate) fn new(run: &'r Run, graph: &'r Graph, steps: usize) -> Self {
         let mut teller = Self {
             run,
+            graph,
             narrator: Narrator::new(run.machine.clone()).keeping_places(),
             steps: Vec::new(),
             told: HashMap::new(),
@@ -146,16 +150,18 @@ impl<'r> Teller<'r> {
         self.narrator.statement_spot(place)
     }
 
-    fn story(self, ending: Ending) -> Story {
-        Story {
+    fn story(self, ending: Ending, race: Option<&Race>) -> (Story, Picture) {
+        let story = Story {
             threads: self.narrator.threads().to_vec(),
             steps: self.steps,
             ending,
-        }
+        };
+        let picture = picture(self.run, self.graph, &story, &self.told, race);
+        (story, picture)
     }
 
     /// A thread has failed in the last step, or before its first one.
-    pub(crate) fn failed(self, position: usize, fault: &Fault) -> Story {
+    pub(crate) fn failed(self, position: usize, fault: &Fault) -> (Story, Picture) {
         let is_last = self
             .steps
             .last()
@@ -170,11 +176,11 @@ impl<'r> Teller<'r> {
             }],
             ..Ending::default()
         };
-        self.story(ending)
+        self.story(ending, None)
     }
 
     /// Two accesses race.
-    pub(crate) fn races(self, race: &Race, address: Address) -> Story {
+    pub(crate) fn races(self, race: &Race, address: Address) -> (Story, Picture) {
         let name = self.narrator.name_at(address);
         let accesses = [race.one, race.other].map(|access| {
             let does = if access.writes { "writes" } else { "reads" };
@@ -201,11 +207,11 @@ impl<'r> Teller<'r> {
             notes: accesses.into_iter().chain(too_weak).collect(),
             ..Ending::default()
         };
-        self.story(ending)
+        self.story(ending, Some(race))
     }
 
     /// These threads wait for ever, or do the same for ever.
-    pub(crate) fn hangs(self, message: String, waiting: &[(usize, String)]) -> Story {
+    pub(crate) fn hangs(self, message: String, waiting: &[(usize, String)]) -> (Story, Picture) {
         let notes = waiting.iter().map(|(position, text)| Note {
             thread: Some(*position),
             at: self.spot(self.run.place(*position)),
@@ -216,7 +222,7 @@ impl<'r> Teller<'r> {
             notes: notes.collect(),
             ..Ending::default()
         };
-        self.story(ending)
+        self.story(ending, None)
     }
 
     /// What a shared location is called.
