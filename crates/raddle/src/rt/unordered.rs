@@ -26,8 +26,8 @@ pub(crate) struct Fence {
 
 /// The steps of an execution and the fences between them.
 #[derive(Default)]
-struct Steps {
-    steps: Vec<Step>,
+pub(super) struct Steps {
+    pub(super) steps: Vec<Step>,
     /// By step, or fence: how many steps of the execution come before it.
     made: Vec<usize>,
     /// By step of the execution: its number here.
@@ -38,6 +38,12 @@ impl Steps {
     fn push(&mut self, step: Step, made: usize) {
         self.steps.push(step);
         self.made.push(made);
+    }
+
+    /// The step of the execution that one is, if it is no fence.
+    pub(super) fn made_by(&self, number: usize) -> Option<usize> {
+        let made = self.made[number];
+        (self.number.get(made) == Some(&number)).then_some(made)
     }
 
     /// Where a thread is at some time.
@@ -151,7 +157,7 @@ impl State {
         }
     }
 
-    fn steps(&self) -> Steps {
+    pub(super) fn steps(&self) -> Steps {
         let mut steps = Steps::default();
         let mut fences = self.fences.iter().peekable();
         for (number, made) in self.made.iter().enumerate() {

@@ -2,5 +2,7 @@
 
 mod litmus;
 mod nondeterminism;
+mod pictures;
 mod plain;
 mod random;
+mod stories;

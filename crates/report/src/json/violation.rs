@@ -214,6 +214,12 @@ pub struct TraceStep {
     pub changes: Vec<Change>,
     /// The locks that the thread holds afterwards.
     pub holds: Vec<String>,
+    /// In an execution graph, the number of the step, from 1, that has written what it reads.
+    pub reads_from: Option<usize>,
+    /// The step whose write it could be expected to read, and does not.
+    pub missed: Option<usize>,
+    /// If it writes, the step whose write was told before it and comes after it in modification order.
+    pub comes_before: Option<usize>,
 }
 
 impl TraceStep {
@@ -225,9 +231,15 @@ impl TraceStep {
             line,
             column,
             text: step.at.text.clone(),
-            action: step.action.clone(),
+            action: match step.writes.remark() {
+                remark if remark.is_empty() => step.action.clone(),
+                remark => format!("{}, {remark}", step.action),
+            },
             changes: step.changes.clone(),
             holds: step.holds.clone(),
+            reads_from: step.writes.reads_from,
+            missed: step.writes.missed.as_ref().map(|missed| missed.step),
+            comes_before: step.writes.comes_before.as_ref().map(|next| next.step),
         }
     }
 }

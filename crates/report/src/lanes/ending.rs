@@ -56,7 +56,7 @@ fn place(story: &Story, note: &Note) -> Option<String> {
 }
 
 /// Wraps a text from a column on.
-fn paragraph(page: &mut Canvas, start: usize, role: Role, text: &str) {
+pub(super) fn paragraph(page: &mut Canvas, start: usize, role: Role, text: &str) {
     let item = Item {
         span: Span::new(role, clean(text)),
         separator: "",

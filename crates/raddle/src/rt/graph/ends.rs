@@ -70,8 +70,12 @@ impl Program {
         if let Some(failure) = failure {
             self.fail(&failure);
         }
+        let failure = self.finish();
+        if let (Some(_), Some(graph)) = (&failure, &mut self.runtime.state.borrow_mut().graph) {
+            graph.settle(leaf.graph);
+        }
         Verdict {
-            failure: self.finish(),
+            failure,
             is_infeasible: self.is_infeasible(),
         }
     }
