@@ -204,7 +204,8 @@ impl<'r> Teller<'r> {
             message: format!(
                 "data race: neither of two accesses of {name} happens before the other"
             ),
-            notes: accesses.into_iter().chain(too_weak).collect(),
+            notes: accesses.to_vec(),
+            help: too_weak.collect(),
             ..Ending::default()
         };
         self.story(ending, Some(race))

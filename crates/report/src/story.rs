@@ -133,6 +133,8 @@ pub struct Ending {
     /// The places that matter, each with what to say about it: the assertion that failed,
     /// the two accesses of a race, what each thread of a deadlock waits for.
     pub notes: Vec<Note>,
+    /// What could be done about it, and where: an ordering that is too weak.
+    pub help: Vec<Note>,
 }
 
 /// A remark about a place.

@@ -224,14 +224,18 @@ impl State {
         let Some(failure) = &self.failure else {
             return Ending::default();
         };
-        let notes = failure.remarks.iter().map(|remark| Note {
-            thread: remark.thread.map(|id| self.lane(id)),
-            at: sources.with_text(remark.at.clone()),
-            text: remark.text.clone(),
-        });
+        let mut notes = |remarks: &[Remark]| {
+            let notes = remarks.iter().map(|remark| Note {
+                thread: remark.thread.map(|id| self.lane(id)),
+                at: sources.with_text(remark.at.clone()),
+                text: remark.text.clone(),
+            });
+            notes.collect()
+        };
         Ending {
             message: failure.message.clone(),
-            notes: notes.collect(),
+            notes: notes(&failure.remarks),
+            help: notes(&failure.help),
             ..Ending::default()
         }
     }
@@ -253,11 +257,7 @@ impl State {
             1 => "deadlock: a thread waits for ever".into(),
             count => format!("deadlock: {count} threads wait for ever"),
         };
-        Failure {
-            kind: FailureKind::Deadlock,
-            message,
-            remarks,
-        }
+        Failure::new(FailureKind::Deadlock, message, remarks)
     }
 
     /// What a thread waits for that cannot move.
@@ -348,14 +348,14 @@ impl State {
         let taken = thread.held.iter().find(|held| held.0 == lock)?.1;
         let name = self.objects.name(lock);
         let who = self.name_of(id);
-        Some(Failure {
-            kind: FailureKind::SelfDeadlock,
-            message: format!("deadlock: {who} waits for {name}, which it holds itself"),
-            remarks: vec![
+        Some(Failure::new(
+            FailureKind::SelfDeadlock,
+            format!("deadlock: {who} waits for {name}, which it holds itself"),
+            vec![
                 Remark::new(id, next.place, format!("waits for {name}")),
                 Remark::new(id, taken, format!("took {name} here")),
             ],
-        })
+        ))
     }
 }
 

@@ -47,6 +47,8 @@ pub struct Violation {
     pub thread: Option<String>,
     /// The places that matter.
     pub notes: Vec<Remark>,
+    /// What could be done about it, and where.
+    pub help: Vec<Remark>,
     /// The execution that leads there.
     pub trace: Trace,
     /// How often the trace changes from one thread to another.
@@ -67,6 +69,7 @@ impl Violation {
             (None, None) => (None, None),
         };
         let at = at.filter(|at| at.line > 0);
+        let remarks = |notes: &[Note]| notes.iter().map(|note| Remark::new(story, note)).collect();
         Self {
             kind,
             message: ending.message.clone(),
@@ -74,11 +77,8 @@ impl Violation {
             line: at.map(|at| at.line),
             column: at.map(|at| at.column),
             thread: thread.map(|thread| name_of(story, thread)),
-            notes: ending
-                .notes
-                .iter()
-                .map(|note| Remark::new(story, note))
-                .collect(),
+            notes: remarks(&ending.notes),
+            help: remarks(&ending.help),
             trace: Trace::from(story),
             switches: story.switches(),
             replay: None,

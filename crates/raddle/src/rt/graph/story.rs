@@ -34,6 +34,30 @@ impl InGraph {
     }
 }
 
+impl InGraph {
+    /// The reads of this execution that miss a write which was made before, each with the last such write.
+    pub(in crate::rt) fn missed_writes(&self, state: &State) -> Vec<(usize, usize)> {
+        let place = |step: usize| self.place_of(step).unwrap_or(0);
+        let mut written: HashMap<LocationId, usize> = HashMap::new();
+        let mut missed = Vec::new();
+        for (step, event) in self.made.iter().enumerate() {
+            let (Some(event), Some(access)) = (event, state.accesses_of(step).first()) else {
+                continue;
+            };
+            let last = written.get(&access.location).copied();
+            if let (true, 0, Some(last)) = (event.reads, event.place, last)
+                && event.from.map_or(0, place) < place(last)
+            {
+                missed.push((step, last));
+            }
+            if event.place > last.map_or(0, place) {
+                written.insert(access.location, step);
+            }
+        }
+        missed
+    }
+}
+
 impl State {
     /// How a step stands to the writes that were told, and takes note of what it writes itself.
     pub(in crate::rt) fn tell_writes(&self, told: &mut Told, made: usize, step: usize) -> Writes {
