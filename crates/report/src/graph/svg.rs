@@ -363,7 +363,37 @@ fn curve(from: &Box, to: &Box) -> Path {
         path,
         "M{x} {start} C{middle} {start} {middle} {end} {other} {end}"
     );
-    (path, (middle, usize::midpoint(start, end)))
+    let is_near = x.abs_diff(other) <= 2 * COLUMN_GAP;
+    let name = match is_near {
+        true => (middle, usize::midpoint(start, end)),
+        false => beside((x, start), (other, end)),
+    };
+    (path, name)
+}
+
+/// Where a bow is in the gap before the column that it leads to: further back, it may be behind a box.
+fn beside((x, start): (usize, usize), (other, end): (usize, usize)) -> (usize, usize) {
+    let at = |from: usize, to: usize, part: f64| {
+        let (from, to) = (from as f64, to as f64);
+        from + (to - from) * part
+    };
+    let far = x.abs_diff(other) as f64;
+    let wanted = 1.0 - (COLUMN_GAP / 2) as f64 / far;
+    // Both coordinates grow with the parameter of the curve, so it is found by halving.
+    let across = |u: f64| 1.5 * u * (1.0 - u) + u * u * u;
+    let (mut low, mut high) = (0.0, 1.0);
+    for _ in 0..20 {
+        let middle = f64::midpoint(low, high);
+        match across(middle) < wanted {
+            true => low = middle,
+            false => high = middle,
+        }
+    }
+    let down = low * low * (3.0 - 2.0 * low);
+    (
+        at(x, other, across(low)) as usize,
+        at(start, end, down) as usize,
+    )
 }
 
 fn escaped(text: &str) -> String {

@@ -119,7 +119,7 @@ impl State {
                         format!("finds that {channel} has no receiver")
                     }
                     _ if found >= limit => {
-                        format!("finds number {} on {channel} taken", limit)
+                        format!("finds number {limit} on {channel} taken")
                     }
                     _ => format!("takes number {} on {channel}", found + 1),
                 }
