@@ -32,6 +32,7 @@
 //! - The code under test has to do the same when it is run again: no clock, no random numbers, no
 //!   addresses, nothing kept from one execution to the next.
 
+mod allocator;
 pub mod cell;
 mod check;
 mod choice;
@@ -49,6 +50,7 @@ pub mod sync;
 pub mod task;
 pub mod thread;
 
+pub use allocator::Allocator;
 pub use check::{Checker, Failed, Findings, Found, Report, check};
 pub use choice::{any_bool, assume, choose};
 pub use options::{Memory, Options};

@@ -31,8 +31,10 @@ pub fn fence(order: Ordering) {
         rt::perform(|_| Ok(Operation::Fence { order }));
         return;
     }
+    let place = here();
     rt::with(|state| {
         let current = state.current;
+        state.settle_memory(place);
         state.clocks.fence(current, order);
     });
 }
@@ -61,6 +63,8 @@ pub const ATOMIC_USIZE_INIT: AtomicUsize = AtomicUsize::new(0);
 struct Word<'a> {
     id: &'a Id,
     initial: u64,
+    /// Where it is, or what it stands for.
+    address: usize,
 }
 
 impl Word<'_> {
@@ -71,7 +75,7 @@ impl Word<'_> {
         place: Place,
     ) -> Result<LocationId, Misuse> {
         state.orders(order, place);
-        state.locate(self.id, Kind::Atomic, || self.initial)
+        state.locate_at(self.id, Kind::Atomic, self.address, || self.initial)
     }
 
     #[track_caller]
@@ -269,6 +273,10 @@ macro_rules! common {
                     id: &this.id,
                     // SAFETY: it is written by who has it exclusively only.
                     initial: $bits(unsafe { *this.value.get() }),
+                    address: match this.memory.get() {
+                        memory if memory.is_null() => std::ptr::from_ref(this).addr(),
+                        memory => memory.addr(),
+                    },
                 }
             }
 

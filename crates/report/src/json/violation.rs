@@ -106,6 +106,10 @@ pub enum ViolationKind {
     Goal,
     /// Rust code panicked.
     Panic,
+    /// Memory is used after it was freed.
+    UseAfterFree,
+    /// Memory is freed twice.
+    DoubleFree,
     /// Something that is counted is still there at the end.
     Leak,
     /// Threads spin for ever.
@@ -129,6 +133,8 @@ impl fmt::Display for ViolationKind {
             Self::Discipline => "discipline",
             Self::Goal => "goal",
             Self::Panic => "panic",
+            Self::UseAfterFree => "use-after-free",
+            Self::DoubleFree => "double-free",
             Self::Leak => "leak",
             Self::Livelock => "livelock",
             Self::Steps => "steps",

@@ -151,6 +151,16 @@ impl InGraph {
         lane.events.get(id.index as usize).copied()
     }
 
+    /// How many events a thread has made, and how many of each thread it knows.
+    pub(in crate::rt) fn knows(&mut self, thread: ThreadId) -> (u32, &[u32]) {
+        self.races.known_by(thread)
+    }
+
+    /// The step that has written what another one has read.
+    pub(in crate::rt) fn writer(&self, step: usize) -> Option<usize> {
+        self.made.get(step).copied().flatten()?.from
+    }
+
     /// The events of this run, in the order in which they were made.
     fn order(&self) -> Vec<EventId> {
         let made = self.made.iter().flatten();

@@ -135,7 +135,18 @@ impl State {
                 graph.races.start(child, id);
             }
         }
+        self.current = id;
+        if let Some(failure) = self.uses_memory_in_graph(step) {
+            self.fail(failure);
+            return false;
+        }
         runs_on
+    }
+
+    /// What is wrong with the memory that the last step has used.
+    fn uses_memory_in_graph(&mut self, step: &Observed) -> Option<Failure> {
+        let &made = self.made.last()?;
+        self.uses_memory(&made.operation, made.place, &step.accesses)
     }
 
     /// Makes a step again as the graph has said: for a scout.

@@ -1,0 +1,438 @@
+//! Blocks of memory, and whether the operations on what is in them come after their allocation and before their end.
+//!
+//! The [allocator](crate::Allocator) writes down what threads allocate and free. That are no steps: nobody else notices it. Whether it was right is decided by
+//! happens-before, as for [cells](crate::cell): by the clocks of `rt/clocks.rs` in executions that are schedules, by those of the graph in executions that are
+//! graphs. Both know for each thread how much of it happens before what another thread does now ([`State::comes_after`]).
+//!
+//! # What is an error
+//!
+//! A *use* is an operation on an object of this crate, an access to a cell, or making an `Arc` of a pointer. It happens at the address of the object.
+//!
+//! 1. **Use after free.** A use comes after the end of its block in this execution. Or the end of a block comes after a use by another thread that does not happen before it.
+//! 2. **Double free.** A block is freed that is in quarantine.
+//! 3. **Unsynchronised publication.** A thread uses a block that another one has allocated, and the allocation does not happen before the use.
+//!
+//! # Why there are no false alarms
+//!
+//! **Claim 1.** *If the clocks miss no synchronisation, an error is one of the program.* Allocating initialises memory and freeing ends it; both are accesses that are not atomic. A use of which neither happens before the
+//! other races with it, which is undefined behaviour. If a use comes after the end in an execution, it does not happen before it, because
+//! the order of an execution extends happens-before; so it races, or happens after the end, which is an error too.
+//!
+//! What the clocks know has to include all that orders a free, as there are more frees than accesses to cells:
+//!
+//! - *References that are counted by `raddle::sync::Arc`* need not be counted by steps. Who drops the last strong one knows what was done with the others (`rt/clocks.rs`).
+//!   Whoever drops the last weak one frees the block, and knows in addition what those knew who have dropped theirs ([`Blocks::gone`]). This is not told to the clocks: nothing
+//!   but the free relies on it.
+//! - *Other counted references* (`std::sync::Arc`, which programs may use, and `std::rc::Rc` in what is sent to other threads) are counted by operations that Raddle does not see. The blocks of both begin with two counts that are 0
+//!   when they are freed. A block that looks so is not blamed for uses that are not ordered with its end, unless this crate has counted its references; if there are such uses, the check rests on the assumption
+//!   [`Kind::UnseenCounts`].
+//! - *Other synchronisation that Raddle does not see* (a lock of `std`) is not allowed where it matters, here as everywhere.
+//! - *Objects of the library itself* (channels, wakers, what threads return) are in blocks whose references are counted by `std`. They have no address here. Copies of
+//!   statics are made while the state is borrowed, so they are in no known block.
+//! - *Blocks of other executions, of other checks at the same time, or from outside* are not known until they are freed here. A block whose memory is allocated again was freed somewhere else, and
+//!   is forgotten.
+//!
+//! # What is found
+//!
+//! **Claim 2.** *If two executions of a program differ only in the order of a free and a use that are not ordered by happens-before, each of them shows the error.* In the one that makes the use first, the clocks do not have it
+//! before the free; in the other one, it comes after the end. So no execution is added: whether there is an error is the same for all schedules of a class.
+//!
+//! What is not found: what is done with memory that is no object of this crate (a field that is read through a pointer; put it into a [cell](crate::cell)); uses of blocks whose alignment is less than that of all objects;
+//! uses of blocks that found no room in quarantine (the assumption [`Kind::ReusedMemory`]); what happens while statics are dropped; frees by threads that do not belong to the check.
+//!
+//! # When
+//!
+//! The allocator only writes down. A thread's events are [settled](State::settle_memory) at the next point at which its knowledge may grow or become known: at its
+//! next operation or access to a cell, at a fence, and when it drops a reference. Until then, its clock is what it was when it allocated or freed.
+
+mod failures;
+
+use std::collections::BTreeMap;
+
+use raddle_outcome::Kind;
+use raddle_schedule::{LocationId, ThreadId, ValuedAccess};
+
+use super::Place;
+use super::counts::Counted;
+use super::failure::Failure;
+use super::hash::Table;
+use super::kept::{Kept, Renew};
+use super::objects::{Id, Kind as ObjectKind};
+use super::operation::Operation;
+use super::quarantine::{Event, What};
+use super::state::{Phase, State};
+
+/// No object is in a block that is aligned to less.
+pub(super) const LEAST_ALIGNMENT: usize = align_of::<Id>();
+
+/// Something that a thread has done between two of its operations, or as one.
+#[derive(Clone, Copy, Debug)]
+struct Moment {
+    thread: ThreadId,
+    /// How much of the thread somebody has to know to know that.
+    time: u32,
+    place: Place,
+}
+
+/// How a block is used.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Use {
+    Operation(Operation),
+    Cell {
+        writes: bool,
+    },
+    /// An `Arc` is made of a pointer to it.
+    Reference,
+    /// An operation on an object of which nothing is left that could be used.
+    Remains(ObjectKind),
+}
+
+#[derive(Debug, Default)]
+struct Block {
+    start: usize,
+    end: usize,
+    /// None if it was allocated elsewhere.
+    allocated: Option<Moment>,
+    freed: Option<Moment>,
+    /// The last use by each thread. Those before it happen before it.
+    uses: Vec<(Moment, Use)>,
+    /// The threads that are known to use it after its allocation.
+    reached: Vec<ThreadId>,
+}
+
+impl Renew for Block {
+    fn renew(&mut self) {
+        self.allocated = None;
+        self.freed = None;
+        self.uses.clear();
+        self.reached.clear();
+    }
+}
+
+/// Where the object of a location is.
+#[derive(Clone, Copy, Debug, Default)]
+struct Position {
+    address: usize,
+    /// The number of its block, if that is known.
+    block: Option<u32>,
+}
+
+/// The blocks of an execution.
+#[derive(Debug, Default)]
+pub(crate) struct Blocks {
+    /// Whether they are looked after.
+    is_watched: bool,
+    all: Kept<Block>,
+    /// Those that exist or are in quarantine. They do not overlap.
+    by_start: BTreeMap<usize, u32>,
+    /// By location.
+    positions: Vec<Position>,
+    /// How many of the events of the allocator were looked at.
+    settled: usize,
+    /// What those knew who have dropped a reference: for each thread, up to which time. By what they referred to.
+    gone: Table<u32, Vec<u32>>,
+    /// Where things are whose references are also counted by `std`.
+    shared: Vec<usize>,
+    /// What the current thread is about to do.
+    next: Option<Place>,
+    /// What was found wrong since the last operation.
+    failure: Option<Failure>,
+}
+
+impl Blocks {
+    pub(super) fn begin(&mut self, is_watched: bool) {
+        self.is_watched = is_watched;
+        self.all.clear();
+        self.by_start.clear();
+        self.positions.clear();
+        self.settled = 0;
+        self.gone.clear();
+        self.shared.clear();
+        self.failure = None;
+    }
+
+    /// The block that an address is in.
+    fn find(&self, address: usize) -> Option<u32> {
+        let (_, &block) = self.by_start.range(..=address).next_back()?;
+        let is_inside = address < self.all.get(block as usize)?.end;
+        is_inside.then_some(block)
+    }
+
+    /// The block that begins at an address, unless it was freed.
+    fn find_alive(&self, start: usize) -> Option<u32> {
+        let &block = self.by_start.get(&start)?;
+        let is_alive = self.all.get(block as usize)?.freed.is_none();
+        is_alive.then_some(block)
+    }
+
+    /// A new block. What was there before was freed by somebody else.
+    fn add(&mut self, start: usize, size: usize, allocated: Option<Moment>) -> u32 {
+        let end = start + size;
+        while let Some((&before, &block)) = self.by_start.range(..end).next_back()
+            && self
+                .all
+                .get(block as usize)
+                .is_some_and(|block| block.end > start)
+        {
+            self.by_start.remove(&before);
+        }
+        let number = u32::try_from(self.all.len()).expect("too many blocks");
+        let block = self.all.at(number as usize);
+        (block.start, block.end, block.allocated) = (start, end, allocated);
+        self.by_start.insert(start, number);
+        number
+    }
+}
+
+impl State {
+    /// Whether memory is looked after in what happens now. What a scout does is not what an execution does, and what it frees goes back at once.
+    #[inline]
+    fn watches_memory(&self) -> bool {
+        self.blocks.is_watched && self.phase == Phase::Running && !self.sites.has_scout()
+    }
+
+    /// What the current thread does now, between two operations.
+    fn moment(&mut self, place: Place) -> Moment {
+        let thread = self.current;
+        let time = match &mut self.graph {
+            Some(graph) => graph.knows(thread).0 + 1,
+            None => self.clocks.time_of(thread),
+        };
+        Moment {
+            thread,
+            time,
+            place,
+        }
+    }
+
+    /// Whether what the current thread does now comes after this.
+    fn comes_after(&mut self, earlier: &Moment) -> bool {
+        let known = match &mut self.graph {
+            Some(graph) => graph.knows(self.current).1,
+            None => self.clocks.known_by(self.current),
+        };
+        let known = known.get(earlier.thread.index()).copied();
+        earlier.thread == self.current || known.unwrap_or(0) >= earlier.time
+    }
+
+    /// An object is named by an operation that the current thread is about to announce.
+    #[inline]
+    pub(super) fn is_at(&mut self, location: LocationId, kind: ObjectKind, address: usize) {
+        let is_owned = matches!(kind, ObjectKind::Waker | ObjectKind::Channel);
+        if !self.blocks.is_watched || is_owned {
+            return;
+        }
+        let positions = &mut self.blocks.positions;
+        if positions.len() <= location.index() {
+            positions.resize(location.index() + 1, Position::default());
+        }
+        if positions[location.index()].address != address {
+            let block = self.blocks.find(address);
+            self.blocks.positions[location.index()] = Position { address, block };
+        }
+    }
+
+    /// An object is used that belongs to another execution, as far as what is there tells. If its memory was freed, that means nothing.
+    pub(super) fn finds_remains(&mut self, kind: ObjectKind, address: usize) {
+        let place = self.blocks.next.unwrap_or(self.origin);
+        if let Some(block) = self.blocks.find(address)
+            && self.blocks.all.at(block as usize).freed.is_some()
+            && self.blocks.failure.is_none()
+        {
+            let moment = self.moment(place);
+            self.blocks.failure = self.uses_block(block, moment, Use::Remains(kind));
+        }
+    }
+
+    /// The current thread is about to announce an operation on what it has just named, or ends. Returns what is wrong with what it has allocated and freed.
+    #[inline]
+    pub(crate) fn memory_failure(&mut self) -> Option<Failure> {
+        self.blocks.failure.take()
+    }
+
+    /// Looks at what the current thread has allocated and freed since the last call. `next` is what it does next.
+    #[inline]
+    pub(crate) fn settle_memory(&mut self, next: Place) {
+        self.blocks.next = Some(next);
+        if self.quarantine.events.len() > self.blocks.settled {
+            self.settle_events(next);
+        }
+    }
+
+    fn settle_events(&mut self, next: Place) {
+        let last = self.stands_at();
+        let (allocated, freed) = (self.moment(next), self.moment(last));
+        while let Some(event) = self.quarantine.events.get(self.blocks.settled) {
+            self.blocks.settled += 1;
+            if !self.watches_memory() {
+                continue;
+            }
+            let Event { start, size, what } = event;
+            match what {
+                What::Allocated => {
+                    self.blocks.add(start, size, Some(allocated));
+                }
+                What::Freed { looks_counted } => {
+                    let block = self.blocks.find_alive(start);
+                    let block = block.unwrap_or_else(|| self.add_unknown(start, size));
+                    self.free(block, freed, looks_counted);
+                }
+                What::FreedTwice => {
+                    let failure = self.double_free(start, &freed);
+                    self.blocks.failure.get_or_insert(failure);
+                }
+            }
+        }
+    }
+
+    /// Learns of a block that was allocated elsewhere.
+    fn add_unknown(&mut self, start: usize, size: usize) -> u32 {
+        let block = self.blocks.add(start, size, None);
+        let inside = start..start + size;
+        for position in &mut self.blocks.positions {
+            if inside.contains(&position.address) {
+                position.block = Some(block);
+            }
+        }
+        block
+    }
+
+    /// The current thread has freed a block.
+    fn free(&mut self, number: u32, freed: Moment, looks_counted: bool) {
+        let block = self.blocks.all.at(number as usize);
+        block.freed = Some(freed);
+        let uses = std::mem::take(&mut block.uses);
+        let racing = uses.iter().find(|(used, _)| !self.comes_after(used));
+        if let Some(&(used, how)) = racing {
+            let is_ordered = match looks_counted {
+                true => self.is_counted_down(number, &uses, freed.place),
+                false => false,
+            };
+            if !is_ordered {
+                let failure = self.freed_too_early(number, &used, how);
+                self.blocks.failure.get_or_insert(failure);
+            }
+        }
+        self.blocks.all.at(number as usize).uses = uses;
+    }
+
+    /// Whether the references to a block that is freed have been counted so that its uses come before its end. If somebody else has counted them, that is assumed.
+    fn is_counted_down(&mut self, number: u32, uses: &[(Moment, Use)], place: Place) -> bool {
+        let block = self.blocks.all.at(number as usize);
+        let inside = block.start..block.end;
+        let is_shared = self.blocks.shared.iter().any(|at| inside.contains(at));
+        let Some(counted) = self.counts.inside(&inside).filter(|_| !is_shared) else {
+            self.assume(Kind::UnseenCounts.at(place));
+            return true;
+        };
+        let is_ordered = |used: &Moment| {
+            let gone = self.blocks.gone.get(&counted);
+            let known = gone.and_then(|gone| gone.get(used.thread.index()));
+            known.is_some_and(|&known| known >= used.time)
+        };
+        let unordered: Vec<_> = uses.iter().filter(|(used, _)| !is_ordered(used)).collect();
+        unordered.iter().all(|(used, _)| self.comes_after(used))
+    }
+
+    /// The current thread gives up a reference, strong or weak, and with it what it knows of what is referred to.
+    pub(crate) fn leaves_memory(&mut self, counted: Counted) {
+        if !self.watches_memory() || !counted.is_of(self.generation) {
+            return;
+        }
+        let place = self.origin;
+        let now = self.moment(place);
+        let known = match &mut self.graph {
+            Some(graph) => graph.knows(now.thread).1,
+            None => self.clocks.known_by(now.thread),
+        };
+        let gone = self.blocks.gone.entry(counted.index()).or_default();
+        let length = known.len().max(now.thread.index() + 1).max(gone.len());
+        gone.resize(length, 0);
+        for (entry, &known) in gone.iter_mut().zip(known) {
+            *entry = known.max(*entry);
+        }
+        let own = &mut gone[now.thread.index()];
+        *own = now.time.max(*own);
+    }
+
+    /// What is at this address has references that `std` counts too.
+    pub(crate) fn is_shared_with_std(&mut self, address: usize) {
+        if self.watches_memory() {
+            self.blocks.shared.push(address);
+        }
+    }
+
+    /// The current thread makes a step. Returns what is wrong with that. Its clock has to be that of the step.
+    #[inline]
+    pub(super) fn uses_memory(
+        &mut self,
+        operation: &Operation,
+        place: Place,
+        accesses: &[ValuedAccess],
+    ) -> Option<Failure> {
+        if !self.blocks.is_watched {
+            return None;
+        }
+        for access in accesses {
+            let position = self.blocks.positions.get(access.location.index());
+            if let Some(block) = position.and_then(|position| position.block) {
+                let mut moment = self.moment(place);
+                // In a graph, the event counts already.
+                moment.time -= u32::from(self.is_graph());
+                let failure = self.uses_block(block, moment, Use::Operation(*operation));
+                if failure.is_some() {
+                    return failure;
+                }
+            }
+        }
+        None
+    }
+
+    /// The current thread uses what is at an address, between two operations. Returns what is wrong with that, or with what it has done before.
+    #[inline]
+    pub(crate) fn uses_address(
+        &mut self,
+        address: usize,
+        how: Use,
+        place: Place,
+    ) -> Option<Failure> {
+        if !self.blocks.is_watched {
+            return None;
+        }
+        self.settle_memory(place);
+        if let Some(failure) = self.blocks.failure.take() {
+            return Some(failure);
+        }
+        let block = self.blocks.find(address)?;
+        let moment = self.moment(place);
+        self.uses_block(block, moment, how)
+    }
+
+    fn uses_block(&mut self, number: u32, used: Moment, how: Use) -> Option<Failure> {
+        if !self.watches_memory() {
+            return None;
+        }
+        let id = used.thread;
+        let block = self.blocks.all.at(number as usize);
+        if block.freed.is_some() {
+            return Some(self.used_too_late(number, &used, how));
+        }
+        match block
+            .uses
+            .iter_mut()
+            .find(|(earlier, _)| earlier.thread == id)
+        {
+            Some(known) => *known = (used, how),
+            None => block.uses.push((used, how)),
+        }
+        let allocated = block.allocated?;
+        if allocated.thread == id || block.reached.contains(&id) {
+            return None;
+        }
+        if !self.comes_after(&allocated) {
+            return Some(self.used_too_early(number, &used, how));
+        }
+        self.blocks.all.at(number as usize).reached.push(id);
+        None
+    }
+}
