@@ -25,7 +25,7 @@ use super::quarantine::{Earlier, Quarantine};
 use super::statics::{self, Copies};
 use super::thread::{Announced, Body, Names, Thread};
 use super::views::Views;
-use super::{Place, Use, here};
+use super::{Place, here};
 
 /// As many steps as a small program makes: there is room for so many from the beginning.
 pub(super) const MANY: usize = 64;
@@ -347,11 +347,7 @@ impl State {
     ) -> Result<Option<Failure>, Misuse> {
         if !kind.has_ended {
             // One that has may have been over before the cell was freed.
-            let how = Use::Cell {
-                writes: kind.writes,
-            };
-            let address = std::ptr::from_ref(id).addr();
-            if let Some(failure) = self.uses_address(address, how, place) {
+            if let Some(failure) = self.uses_cell(id, kind.writes, place) {
                 return Ok(Some(failure));
             }
         }

@@ -67,7 +67,7 @@ impl State {
     }
 
     fn end_of_block(&self, number: u32) -> Vec<Remark> {
-        let block = self.blocks.all.get(number as usize);
+        let block = self.blocks.used.get(number as usize);
         let freed = block.and_then(|block| block.freed);
         freed
             .map(|freed| remark(&freed, "freed the memory after this"))
@@ -76,7 +76,7 @@ impl State {
     }
 
     fn beginning_of_block(&self, number: u32) -> Vec<Remark> {
-        let block = self.blocks.all.get(number as usize);
+        let block = self.blocks.used.get(number as usize);
         let allocated = block.and_then(|block| block.allocated);
         allocated
             .map(|allocated| remark(&allocated, "allocated the memory before this"))
@@ -86,7 +86,7 @@ impl State {
 
     /// A block is used after its end.
     pub(super) fn used_too_late(&mut self, number: u32, used: &Moment, how: Use) -> Failure {
-        let freed = self.blocks.all.at(number as usize).freed;
+        let freed = self.blocks.used.at(number as usize).freed;
         let is_ordered = freed.is_some_and(|freed| self.comes_after(&freed));
         let by = freed.map_or(used.thread, |freed| freed.thread);
         let (user, by) = (self.name_of(used.thread), self.name_of(by));
@@ -122,8 +122,8 @@ impl State {
     }
 
     /// A block is freed that was freed before.
-    pub(super) fn double_free(&self, start: usize, again: &Moment) -> Failure {
-        let block = self.blocks.by_start.get(&start).copied();
+    pub(super) fn double_free(&mut self, start: usize, again: &Moment) -> Failure {
+        let block = self.blocks.find(&self.quarantine.events, start);
         let mut remarks = block.map_or_else(Vec::new, |block| self.end_of_block(block));
         remarks.push(remark(again, "freed it once more after this"));
         remarks.extend(block.map_or_else(Vec::new, |block| self.beginning_of_block(block)));
@@ -154,7 +154,7 @@ impl State {
 
     /// The last read by which a thread has come to know a pointer into a block, and the write that it has read, with what their orderings lack.
     fn publication(&self, number: u32, thread: ThreadId) -> Vec<Remark> {
-        let Some(block) = self.blocks.all.get(number as usize) else {
+        let Some(block) = self.blocks.used.get(number as usize) else {
             return Vec::new();
         };
         let points_into = |value: u64| (block.start as u64..block.end as u64).contains(&value);

@@ -29,8 +29,8 @@
 //! - *Other synchronisation that Raddle does not see* (a lock of `std`) is not allowed where it matters, here as everywhere.
 //! - *Objects of the library itself* (channels, wakers, what threads return) are in blocks whose references are counted by `std`. They have no address here. Copies of
 //!   statics are made while the state is borrowed, so they are in no known block.
-//! - *Blocks of other executions, of other checks at the same time, or from outside* are not known until they are freed here. A block whose memory is allocated again was freed somewhere else, and
-//!   is forgotten.
+//! - *Blocks of other executions, of other checks at the same time, or from outside* are not known until they are freed here. Where blocks overlap, the one that was
+//!   allocated last counts: those before were freed somewhere else.
 //!
 //! # What is found
 //!
@@ -46,8 +46,7 @@
 //! next operation or access to a cell, at a fence, and when it drops a reference. Until then, its clock is what it was when it allocated or freed.
 
 mod failures;
-
-use std::collections::BTreeMap;
+mod log;
 
 use raddle_outcome::Kind;
 use raddle_schedule::{LocationId, ThreadId, ValuedAccess};
@@ -57,10 +56,12 @@ use super::counts::Counted;
 use super::failure::Failure;
 use super::hash::Table;
 use super::kept::{Kept, Renew};
-use super::objects::{Id, Kind as ObjectKind};
+use super::objects::{Id, Kind as ObjectKind, Known};
 use super::operation::Operation;
 use super::quarantine::{Event, What};
 use super::state::{Phase, State};
+use super::system::List;
+use log::Log;
 
 /// No object is in a block that is aligned to less.
 pub(super) const LEAST_ALIGNMENT: usize = align_of::<Id>();
@@ -87,10 +88,13 @@ pub(crate) enum Use {
     Remains(ObjectKind),
 }
 
+/// A block in which there is an object.
 #[derive(Debug, Default)]
 struct Block {
     start: usize,
     end: usize,
+    /// The last event that is known of it.
+    event: usize,
     /// None if it was allocated elsewhere.
     allocated: Option<Moment>,
     freed: Option<Moment>,
@@ -122,13 +126,14 @@ struct Position {
 pub(crate) struct Blocks {
     /// Whether they are looked after.
     is_watched: bool,
-    all: Kept<Block>,
-    /// Those that exist or are in quarantine. They do not overlap.
-    by_start: BTreeMap<usize, u32>,
-    /// By location.
+    log: Log,
+    /// Those in which there are objects.
+    used: Kept<Block>,
+    /// The last of these that begins at an address.
+    by_start: Table<usize, u32>,
+    /// By location, and by cell.
     positions: Vec<Position>,
-    /// How many of the events of the allocator were looked at.
-    settled: usize,
+    cells: Vec<Position>,
     /// What those knew who have dropped a reference: for each thread, up to which time. By what they referred to.
     gone: Table<u32, Vec<u32>>,
     /// Where things are whose references are also counted by `std`.
@@ -142,46 +147,69 @@ pub(crate) struct Blocks {
 impl Blocks {
     pub(super) fn begin(&mut self, is_watched: bool) {
         self.is_watched = is_watched;
-        self.all.clear();
+        self.log.clear();
+        self.used.clear();
         self.by_start.clear();
         self.positions.clear();
-        self.settled = 0;
+        self.cells.clear();
         self.gone.clear();
         self.shared.clear();
+        self.next = None;
         self.failure = None;
     }
 
     /// The block that an address is in.
-    fn find(&self, address: usize) -> Option<u32> {
-        let (_, &block) = self.by_start.range(..=address).next_back()?;
-        let is_inside = address < self.all.get(block as usize)?.end;
-        is_inside.then_some(block)
-    }
-
-    /// The block that begins at an address, unless it was freed.
-    fn find_alive(&self, start: usize) -> Option<u32> {
-        let &block = self.by_start.get(&start)?;
-        let is_alive = self.all.get(block as usize)?.freed.is_none();
-        is_alive.then_some(block)
-    }
-
-    /// A new block. What was there before was freed by somebody else.
-    fn add(&mut self, start: usize, size: usize, allocated: Option<Moment>) -> u32 {
-        let end = start + size;
-        while let Some((&before, &block)) = self.by_start.range(..end).next_back()
+    fn find(&mut self, events: &List<Event>, address: usize) -> Option<u32> {
+        let (number, Event { start, size, what }) = self.log.find(events, address)?;
+        if let Some(&block) = self.by_start.get(&start)
             && self
-                .all
+                .used
                 .get(block as usize)
-                .is_some_and(|block| block.end > start)
+                .is_some_and(|block| block.event == number)
         {
-            self.by_start.remove(&before);
+            return Some(block);
         }
-        let number = u32::try_from(self.all.len()).expect("too many blocks");
-        let block = self.all.at(number as usize);
-        (block.start, block.end, block.allocated) = (start, end, allocated);
-        self.by_start.insert(start, number);
-        number
+        let moment = self.log.moment(number, what);
+        let (allocated, freed) = match what {
+            What::Allocated => (moment, None),
+            What::Freed { .. } | What::FreedTwice => (self.log.allocation(events, number), moment),
+        };
+        let added = u32::try_from(self.used.len()).expect("too many blocks");
+        let block = self.used.at(added as usize);
+        (block.start, block.end, block.event) = (start, start + size, number);
+        (block.allocated, block.freed) = (allocated, freed);
+        self.by_start.insert(start, added);
+        Some(added)
     }
+
+    /// The block that an object is in which is known by a number.
+    fn find_for(&mut self, events: &List<Event>, which: Which, address: usize) -> Option<u32> {
+        let (positions, number) = match which {
+            Which::Location(location) => (&mut self.positions, location.index()),
+            Which::Cell(number) => (&mut self.cells, number as usize),
+        };
+        if positions.len() <= number {
+            positions.resize(number + 1, Position::default());
+        }
+        let known = positions[number];
+        if known.address == address {
+            return known.block;
+        }
+        let block = self.find(events, address);
+        let positions = match which {
+            Which::Location(_) => &mut self.positions,
+            Which::Cell(_) => &mut self.cells,
+        };
+        positions[number] = Position { address, block };
+        block
+    }
+}
+
+/// What an object is known by.
+#[derive(Clone, Copy, Debug)]
+enum Which {
+    Location(LocationId),
+    Cell(u32),
 }
 
 impl State {
@@ -222,21 +250,17 @@ impl State {
         if !self.blocks.is_watched || is_owned {
             return;
         }
-        let positions = &mut self.blocks.positions;
-        if positions.len() <= location.index() {
-            positions.resize(location.index() + 1, Position::default());
-        }
-        if positions[location.index()].address != address {
-            let block = self.blocks.find(address);
-            self.blocks.positions[location.index()] = Position { address, block };
-        }
+        let events = &self.quarantine.events;
+        let which = Which::Location(location);
+        self.blocks.find_for(events, which, address);
     }
 
     /// An object is used that belongs to another execution, as far as what is there tells. If its memory was freed, that means nothing.
     pub(super) fn finds_remains(&mut self, kind: ObjectKind, address: usize) {
         let place = self.blocks.next.unwrap_or(self.origin);
-        if let Some(block) = self.blocks.find(address)
-            && self.blocks.all.at(block as usize).freed.is_some()
+        let events = &self.quarantine.events;
+        if let Some(block) = self.blocks.find(events, address)
+            && self.blocks.used.at(block as usize).freed.is_some()
             && self.blocks.failure.is_none()
         {
             let moment = self.moment(place);
@@ -254,7 +278,7 @@ impl State {
     #[inline]
     pub(crate) fn settle_memory(&mut self, next: Place) {
         self.blocks.next = Some(next);
-        if self.quarantine.events.len() > self.blocks.settled {
+        if self.quarantine.events.len() > self.blocks.log.known() {
             self.settle_events(next);
         }
     }
@@ -262,20 +286,24 @@ impl State {
     fn settle_events(&mut self, next: Place) {
         let last = self.stands_at();
         let (allocated, freed) = (self.moment(next), self.moment(last));
-        while let Some(event) = self.quarantine.events.get(self.blocks.settled) {
-            self.blocks.settled += 1;
-            if !self.watches_memory() {
-                continue;
-            }
-            let Event { start, size, what } = event;
+        let events = self.blocks.log.known()..self.quarantine.events.len();
+        self.blocks.log.know(events.end, allocated, freed);
+        if !self.watches_memory() {
+            return;
+        }
+        for number in events {
+            let Some(Event { start, what, .. }) = self.quarantine.events.get(number) else {
+                return;
+            };
             match what {
                 What::Allocated => {
-                    self.blocks.add(start, size, Some(allocated));
+                    // What was there before was freed somewhere else.
+                    self.blocks.by_start.remove(&start);
                 }
                 What::Freed { looks_counted } => {
-                    let block = self.blocks.find_alive(start);
-                    let block = block.unwrap_or_else(|| self.add_unknown(start, size));
-                    self.free(block, freed, looks_counted);
+                    if let Some(&block) = self.blocks.by_start.get(&start) {
+                        self.free(block, number, freed, looks_counted);
+                    }
                 }
                 What::FreedTwice => {
                     let failure = self.double_free(start, &freed);
@@ -285,22 +313,14 @@ impl State {
         }
     }
 
-    /// Learns of a block that was allocated elsewhere.
-    fn add_unknown(&mut self, start: usize, size: usize) -> u32 {
-        let block = self.blocks.add(start, size, None);
-        let inside = start..start + size;
-        for position in &mut self.blocks.positions {
-            if inside.contains(&position.address) {
-                position.block = Some(block);
-            }
-        }
-        block
-    }
-
     /// The current thread has freed a block.
-    fn free(&mut self, number: u32, freed: Moment, looks_counted: bool) {
-        let block = self.blocks.all.at(number as usize);
-        block.freed = Some(freed);
+    fn free(&mut self, number: u32, event: usize, freed: Moment, looks_counted: bool) {
+        let block = self.blocks.used.at(number as usize);
+        if block.freed.is_some() {
+            // Another one is there now, in which there is nothing.
+            return;
+        }
+        (block.freed, block.event) = (Some(freed), event);
         let uses = std::mem::take(&mut block.uses);
         let racing = uses.iter().find(|(used, _)| !self.comes_after(used));
         if let Some(&(used, how)) = racing {
@@ -313,12 +333,12 @@ impl State {
                 self.blocks.failure.get_or_insert(failure);
             }
         }
-        self.blocks.all.at(number as usize).uses = uses;
+        self.blocks.used.at(number as usize).uses = uses;
     }
 
     /// Whether the references to a block that is freed have been counted so that its uses come before its end. If somebody else has counted them, that is assumed.
     fn is_counted_down(&mut self, number: u32, uses: &[(Moment, Use)], place: Place) -> bool {
-        let block = self.blocks.all.at(number as usize);
+        let block = self.blocks.used.at(number as usize);
         let inside = block.start..block.end;
         let is_shared = self.blocks.shared.iter().any(|at| inside.contains(at));
         let Some(counted) = self.counts.inside(&inside).filter(|_| !is_shared) else {
@@ -403,7 +423,28 @@ impl State {
         if let Some(failure) = self.blocks.failure.take() {
             return Some(failure);
         }
-        let block = self.blocks.find(address)?;
+        let block = self.blocks.find(&self.quarantine.events, address)?;
+        let moment = self.moment(place);
+        self.uses_block(block, moment, how)
+    }
+
+    /// The same for a cell.
+    #[inline]
+    pub(super) fn uses_cell(&mut self, id: &Id, writes: bool, place: Place) -> Option<Failure> {
+        if !self.blocks.is_watched {
+            return None;
+        }
+        let address = std::ptr::from_ref(id).addr();
+        let how = Use::Cell { writes };
+        let Known::Number(number) = id.number(self.generation) else {
+            return self.uses_address(address, how, place);
+        };
+        self.settle_memory(place);
+        if let Some(failure) = self.blocks.failure.take() {
+            return Some(failure);
+        }
+        let events = &self.quarantine.events;
+        let block = self.blocks.find_for(events, Which::Cell(number), address)?;
         let moment = self.moment(place);
         self.uses_block(block, moment, how)
     }
@@ -413,7 +454,7 @@ impl State {
             return None;
         }
         let id = used.thread;
-        let block = self.blocks.all.at(number as usize);
+        let block = self.blocks.used.at(number as usize);
         if block.freed.is_some() {
             return Some(self.used_too_late(number, &used, how));
         }
@@ -432,7 +473,7 @@ impl State {
         if !self.comes_after(&allocated) {
             return Some(self.used_too_early(number, &used, how));
         }
-        self.blocks.all.at(number as usize).reached.push(id);
+        self.blocks.used.at(number as usize).reached.push(id);
         None
     }
 }
