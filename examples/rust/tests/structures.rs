@@ -5,7 +5,9 @@ mod common;
 use std::collections::BTreeSet;
 
 use common::{find, verify};
-use raddle::FailureKind::{DataRace, Deadlock, LiveLock, Panic, UseAfterFree};
+use raddle::FailureKind::{
+    DataRace, Deadlock, LiveLock, Panic, UnsynchronisedPublication, UseAfterFree,
+};
 use raddle::future::block_on;
 use raddle::sync::Arc;
 use raddle::thread;
@@ -65,9 +67,9 @@ fn queue<const BUGGY: bool>() {
 #[test]
 fn the_queue() {
     let (kind, message) = find(queue::<true>);
-    assert_eq!(kind, DataRace);
+    assert_eq!(kind, UnsynchronisedPublication);
     assert!(
-        message.contains("access a cell, and nothing orders that"),
+        message.contains("has allocated, and nothing orders that"),
         "{message}"
     );
     assert_eq!(verify(queue::<false>), 9004);
@@ -189,5 +191,5 @@ fn the_stack() {
     let (kind, message) = find(stack::<true>);
     assert_eq!(kind, UseAfterFree);
     assert!(message.starts_with("use after free"), "{message}");
-    verify(stack::<false>);
+    assert_eq!(verify(stack::<false>), 1318);
 }

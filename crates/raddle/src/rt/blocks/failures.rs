@@ -152,43 +152,45 @@ impl State {
         }
     }
 
-    /// The last read by which a thread has come to know a pointer into a block, and the write that it has read, with what their orderings lack.
+    /// How a thread has come to know a pointer into a block from another one: the write and the read, with what their orderings lack. The first pair that lacks something is told, or else
+    /// the first one.
     fn publication(&self, number: u32, thread: ThreadId) -> Vec<Remark> {
         let Some(block) = self.blocks.used.get(number as usize) else {
             return Vec::new();
         };
-        let points_into = |value: u64| (block.start as u64..block.end as u64).contains(&value);
-        let reads = |step: &usize| {
-            let made = &self.made[*step];
-            made.thread == thread
+        let inside = block.start as u64..block.end as u64;
+        let pair = |read: usize| {
+            let made = &self.made[read];
+            let reads = made.thread == thread
                 && ordering(made).is_some()
-                && self.accesses_of(*step).iter().any(|access| {
-                    points_into(access.before) && !matches!(made.operation, Operation::Store { .. })
-                })
+                && !matches!(made.operation, Operation::Store { .. });
+            let mut accesses = self.accesses_of(read).iter().filter(|_| reads);
+            let access = accesses.find(|access| inside.contains(&access.before))?;
+            let write = self.writer(read, access.location, access.before)?;
+            (self.made[write].thread != thread).then_some((write, read))
         };
-        let Some(read) = (0..self.made.len()).rev().find(reads) else {
+        let pairs = || (0..self.made.len()).filter_map(pair);
+        let lacks_nothing = |(step, suffices): (usize, fn(Ordering) -> bool)| {
+            ordering(&self.made[step]).is_some_and(suffices)
+        };
+        let lacks = |&(write, read): &(usize, usize)| {
+            !lacks_nothing((write, releases)) || !lacks_nothing((read, acquires))
+        };
+        let Some((write, read)) = pairs().find(lacks).or_else(|| pairs().next()) else {
             return Vec::new();
         };
-        let found = self.accesses_of(read).iter();
-        let Some(access) = found.clone().find(|access| points_into(access.before)) else {
-            return Vec::new();
-        };
-        let write = self.writer(read, access.location, access.before);
-        let mut remarks = Vec::new();
-        let mut tell = |step: usize, verb: &str, suffices: fn(Ordering) -> bool, wanted: &str| {
+        let tell = |step: usize, verb: &str, suffices: fn(Ordering) -> bool, wanted: &str| {
             let made = &self.made[step];
-            let Some(order) = ordering(made) else { return };
+            let order = ordering(made)?;
             let text = match suffices(order) {
                 true => format!("{verb} the pointer ({order:?})"),
                 false => format!("{verb} the pointer ({order:?}); `{wanted}` would order it"),
             };
-            remarks.push(Remark::new(made.thread, made.place, text));
+            Some(Remark::new(made.thread, made.place, text))
         };
-        if let Some(write) = write {
-            tell(write, "publishes", releases, "Release");
-        }
-        tell(read, "reads", acquires, "Acquire");
-        remarks
+        let write = tell(write, "publishes", releases, "Release");
+        let read = tell(read, "reads", acquires, "Acquire");
+        write.into_iter().chain(read).collect()
     }
 
     /// The step that has written what another one has read.
