@@ -41,7 +41,7 @@ static ALLOCATOR: Allocator = Allocator::new();
 /// use raddle::sync::atomic::{AtomicPtr, AtomicU32, Ordering::SeqCst};
 /// use raddle::{Checker, FailureKind, thread};
 ///
-/// let failed = Checker::new().use_after_free(true).run(|| {
+/// let failed = Checker::new().run(|| {
 ///     let current = raddle::sync::Arc::new(AtomicPtr::new(Box::into_raw(Box::new(AtomicU32::new(5)))));
 ///     let theirs = current.clone();
 ///     let reader = thread::spawn(move || {
@@ -56,13 +56,11 @@ static ALLOCATOR: Allocator = Allocator::new();
 ///     drop(unsafe { Box::from_raw(number) });
 ///     reader.join().unwrap();
 /// });
-/// # if cfg!(feature = "allocator") {
 /// assert_eq!(failed.unwrap_err().failure.kind, FailureKind::UseAfterFree);
-/// # }
 /// # }
 /// ```
 ///
-/// What it finds, and what not, is in the [guide](https://github.com/raddle/raddle/blob/main/docs/memory-errors.md).
+/// What it finds, and what not, is told in `docs/memory-errors.md` of the repository.
 pub struct Allocator {
     under: &'static (dyn GlobalAlloc + Sync),
 }

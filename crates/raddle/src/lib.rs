@@ -23,6 +23,7 @@
 //!
 //! - Atomics are sequentially consistent, whatever ordering is asked for. Orderings do count for
 //!   what they order: [cells](cell) that are accessed without synchronisation are data races.
+//! - Memory that is used after it was freed, freed twice, or published too weakly is found by the operations on what is in it: see [`Allocator`].
 //! - Time does not pass. What may take too long does so in some executions and does not in others.
 //! - Loops that wait for other threads say so by [`thread::yield_now`] or [`hint::spin_loop`]; see there.
 //! - An execution is over when all threads have ended. If the main thread has, but others wait for ever, that is a

@@ -226,6 +226,69 @@ fn messages() {
     });
 }
 
+/// What is sent and never received is freed by who drops the receiver, or by who sends too late.
+#[test]
+fn messages_that_nobody_receives() {
+    passes(|| {
+        let (sender, receiver) = mpsc::channel();
+        thread::spawn(move || {
+            let number = Box::new(AtomicU32::new(1));
+            number.fetch_add(1, Relaxed);
+            let _ = sender.send(number);
+        });
+        drop(receiver);
+    });
+    passes(|| {
+        let (sender, receiver) = mpsc::channel();
+        let theirs = sender.clone();
+        thread::spawn(move || {
+            let number = Box::new(AtomicU32::new(1));
+            number.fetch_add(1, Relaxed);
+            let _ = theirs.send(number);
+        });
+        let number = Box::new(AtomicU32::new(1));
+        number.fetch_add(1, Relaxed);
+        let _ = sender.send(number);
+        drop(receiver.try_recv());
+    });
+}
+
+/// What a thread returns is freed by who drops the handle, if nobody joins.
+#[test]
+fn threads_that_nobody_joins() {
+    passes(|| {
+        let flag = Arc::new(AtomicU32::new(0));
+        let theirs = flag.clone();
+        let other = thread::spawn(move || {
+            let number = Box::new(AtomicU32::new(1));
+            number.fetch_add(1, Relaxed);
+            theirs.store(1, Relaxed);
+            number
+        });
+        flag.load(Relaxed);
+        flag.load(Relaxed);
+        drop(other);
+    });
+    passes(|| {
+        let task = future::spawn(async {
+            let number = Box::new(AtomicU32::new(1));
+            number.fetch_add(1, Relaxed);
+            number
+        });
+        drop(task);
+    });
+    passes(|| {
+        let other = thread::spawn(|| {
+            let number = Box::new(AtomicU32::new(1));
+            number.fetch_add(1, Relaxed);
+            number
+        });
+        let is_finished = other.is_finished();
+        drop(other);
+        std::hint::black_box(is_finished);
+    });
+}
+
 /// Who is woken frees what the other one has woken it with.
 #[test]
 fn a_condition_variable_in_the_block() {

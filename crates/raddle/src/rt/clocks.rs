@@ -470,6 +470,13 @@ impl Clocks {
         self.threads.at(id.index()).now.join(readers);
     }
 
+    /// A thread takes what was released at a location, without a step of its own.
+    pub(crate) fn take(&mut self, id: ThreadId, at: LocationId) {
+        if self.active {
+            self.acquire(id, at);
+        }
+    }
+
     /// A thread finds that its reference to something counted is the only one, and knows what those knew that are gone.
     pub(crate) fn only_reference(&mut self, id: ThreadId, count: u32) {
         if let (true, Some(gone)) = (self.active, self.counts.get(count as usize)) {

@@ -139,6 +139,21 @@ impl State {
         }
     }
 
+    /// Something that the library hands from one thread to another by references that it counts itself. It is not in memory that code under test knows of, and
+    /// nobody looks at the count.
+    pub(crate) fn add_handed_over(&mut self, place: Place) -> Counted {
+        self.counts.entries.push(Entry {
+            place,
+            address: 0,
+            alive: false,
+            count: None,
+        });
+        Counted {
+            generation: self.generation,
+            index: u32::try_from(self.counts.entries.len() - 1).expect("too many references"),
+        }
+    }
+
     fn entry(&self, counted: Counted) -> Option<&Entry> {
         let current = counted.generation == self.generation && self.phase == Phase::Running;
         current.then(|| &self.counts.entries[counted.index as usize])

@@ -431,6 +431,14 @@ impl State {
         u32::try_from(sent.saturating_sub(1)).expect("too many messages")
     }
 
+    /// The current thread drops the messages of a channel that nobody will receive: that comes after they were sent.
+    pub(crate) fn finds_messages(&mut self, channel: u32) {
+        let current = self.current;
+        for &message in &self.objects.channels[channel as usize].messages {
+            self.clocks.take(current, message);
+        }
+    }
+
     /// The value of an object now, if it was used.
     pub(crate) fn peek(&self, id: &Id) -> Option<u64> {
         match id.number(self.generation) {

@@ -135,7 +135,6 @@ impl State {
                 graph.races.start(child, id);
             }
         }
-        self.current = id;
         if let Some(failure) = self.uses_memory_in_graph(step) {
             self.fail(failure);
             return false;
