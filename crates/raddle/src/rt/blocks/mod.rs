@@ -27,6 +27,8 @@
 //!   when they are freed. A block that looks so is not blamed for uses that are not ordered with its end, unless this crate has counted its references; if there are such uses, the check rests on the assumption
 //!   [`Kind::UnseenCounts`].
 //! - *Other synchronisation that Raddle does not see* (a lock of `std`) is not allowed where it matters, here as everywhere.
+//! - *What the library hands over itself* (what a thread returns, messages that nobody receives) is counted by `std` too, and who drops it comes after what was done with it: the
+//!   library tells that to the clocks ([`State::add_handed_over`], [`State::finds_messages`]).
 //! - *Objects of the library itself* (channels, wakers, what threads return) are in blocks whose references are counted by `std`. They have no address here. Copies of
 //!   statics are made while the state is borrowed, so they are in no known block.
 //! - *Blocks of other executions, of other checks at the same time, or from outside* are not known until they are freed here. Where blocks overlap, the one that was
