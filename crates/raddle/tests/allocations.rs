@@ -45,11 +45,13 @@ fn passes(body: impl Fn() + Send + Sync + Copy + 'static) -> Report {
 
 type Fixed<K, V> = HashMap<K, V, BuildHasherDefault<DefaultHasher>>;
 
+type Shared = (Fixed<String, Box<AtomicU32>>, Vec<AtomicU32>, String);
+
 #[test]
 fn strings_lists_and_tables_behind_a_lock() {
     passes(|| {
-        let shared = Arc::new(Mutex::new((Fixed::default(), Vec::new(), String::new())));
-        let work = |shared: &Mutex<(Fixed<String, Box<AtomicU32>>, Vec<AtomicU32>, String)>| {
+        let shared = Arc::new(Mutex::new(Shared::default()));
+        let work = |shared: &Mutex<Shared>| {
             for round in 0..2 {
                 let mut all = shared.lock().unwrap();
                 let (table, list, text) = &mut *all;
@@ -195,7 +197,9 @@ fn references_that_are_counted_by_std() {
         let number = Arc::from_std(number);
         assert_eq!(number.load(SeqCst), 1);
         let counted = Rc::new(AtomicU32::new(1));
-        counted.clone().fetch_add(1, SeqCst);
+        let again = Rc::clone(&counted);
+        drop(counted);
+        again.fetch_add(1, SeqCst);
     });
 }
 
@@ -309,15 +313,15 @@ fn a_condition_variable_in_the_block() {
 #[test]
 fn what_threads_return_and_keep() {
     raddle::thread_local! {
-        static OWN: std::cell::RefCell<Vec<Box<AtomicU32>>> = std::cell::RefCell::default();
+        static OWN: std::cell::RefCell<Vec<AtomicU32>> = std::cell::RefCell::default();
     }
     passes(|| {
         let other = thread::spawn(|| {
-            OWN.with(|own| own.borrow_mut().push(Box::new(AtomicU32::new(1))));
+            OWN.with(|own| own.borrow_mut().push(AtomicU32::new(1)));
             OWN.with(|own| own.borrow()[0].fetch_add(1, SeqCst));
             Box::new(AtomicU32::new(5))
         });
-        OWN.with(|own| own.borrow_mut().push(Box::default()));
+        OWN.with(|own| own.borrow_mut().push(AtomicU32::default()));
         assert_eq!(other.join().unwrap().load(SeqCst), 5);
     });
     passes(|| {
