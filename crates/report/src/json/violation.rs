@@ -107,8 +107,10 @@ pub enum ViolationKind {
     /// Rust code panicked.
     Panic,
     /// Memory is used after it was freed.
+    #[serde(rename = "use-after-free")]
     UseAfterFree,
     /// Memory is freed twice.
+    #[serde(rename = "double-free")]
     DoubleFree,
     /// Something that is counted is still there at the end.
     Leak,
