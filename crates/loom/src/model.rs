@@ -92,11 +92,11 @@ impl Builder {
         }
     }
 
-    /// Like loom, nothing takes too long, no condition variable wakes for no reason, and a model with one execution is run
-    /// once.
+    /// Like loom, nothing takes too long, no condition variable wakes for no reason, a model with one execution is run
+    /// once, and memory is looked after only as far as the code asks for it.
     fn checker(&self) -> raddle::Checker {
         let mut checker = raddle::Checker::new().timeouts(false).spurious_wakeups(0);
-        checker = checker.reruns_of_one(false);
+        checker = checker.reruns_of_one(false).use_after_free(false);
         let steps = if self.max_branches < DEFAULT_BRANCHES {
             self.max_branches
         } else {

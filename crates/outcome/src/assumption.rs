@@ -168,6 +168,8 @@ kinds! {
     WeakFailures Model "weak-failures" "spurious failures of a weak compare-exchange were not run";
     /// Memory that was freed was not given out again within an execution.
     ReusedMemory Model "reused-memory" "memory that was freed was never allocated again within an execution, though a compare-exchange could see it (ABA)";
+    /// Memory that other threads have used was freed by whoever dropped the last of its references, which were counted where Raddle does not look.
+    UnseenCounts Given "unseen-counts" "memory that several threads use was freed by who dropped its last reference, as far as Raddle can tell: it does not see the counts of `std::sync::Arc`";
     /// The memory model that was asked for leaves out executions in which a read comes before what it depends on.
     LoadBuffering Given "load-buffering" "the memory model has no load buffering, in which a thread reads what another one writes because of what the first one writes later";
     /// The program cut executions by `assume`.
@@ -293,7 +295,10 @@ mod tests {
         for &kind in Kind::ALL {
             let mut all = Assumptions::<u32>::default();
             all.add(kind);
-            let is_given = matches!(kind, Kind::Assume | Kind::LoadBuffering);
+            let is_given = matches!(
+                kind,
+                Kind::Assume | Kind::LoadBuffering | Kind::UnseenCounts
+            );
             assert_eq!(all.are_none(), is_given, "{kind:?}");
         }
         assert!(Assumptions::<u32>::default().are_none());

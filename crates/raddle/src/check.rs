@@ -236,6 +236,13 @@ impl Checker {
         self
     }
 
+    /// Whether to look for memory that is used after it was freed, freed twice, or published without synchronisation. It is looked for unless this is `false`, if
+    /// the global allocator is an [`Allocator`](crate::Allocator).
+    pub fn use_after_free(mut self, on: bool) -> Self {
+        self.options.use_after_free = on;
+        self
+    }
+
     /// Whether to go on after a failure. The check then makes all other executions too; [`Failed::found`] has all failures that differ, each
     /// with a schedule. In an execution that fails, the thread that has failed stops, and the others go on.
     /// Failures differ if their kinds, threads, places or messages do; the numbers of objects ("mutex 1") depend on the schedule and do not count.

@@ -24,6 +24,7 @@
 //! - Atomics have the orderings that are asked for. A check begins with sequentially consistent executions; if it meets an
 //!   ordering weaker than `SeqCst`, it goes on with all that [RC11](Memory::Rc11) allows. [Cells](cell) that are accessed
 //!   without synchronisation are data races.
+//! - Memory that is used after it was freed, freed twice, or published too weakly is found by the operations on what is in it: see [`Allocator`].
 //! - Time does not pass. What may take too long does so in some executions and does not in others.
 //! - Loops that wait for other threads say so by [`thread::yield_now`] or [`hint::spin_loop`]; see there.
 //! - An execution is over when all threads have ended. If the main thread has, but others wait for ever, that is a
@@ -33,6 +34,7 @@
 //! - The code under test has to do the same when it is run again: no clock, no random numbers, no
 //!   addresses, nothing kept from one execution to the next.
 
+mod allocator;
 pub mod cell;
 mod check;
 mod choice;
@@ -50,6 +52,7 @@ pub mod sync;
 pub mod task;
 pub mod thread;
 
+pub use allocator::Allocator;
 pub use check::{Checker, Failed, Findings, Found, Report, check};
 pub use choice::{any_bool, assume, choose};
 pub use options::{Memory, Options};

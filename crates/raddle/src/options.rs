@@ -7,8 +7,7 @@ use raddle_memory::Model;
 use raddle_report::graph::Format;
 use raddle_schedule::explorers::DEFAULT_DEPTH;
 
-use crate::rt::Backend;
-use crate::rt::Settings;
+use crate::rt::{Backend, Settings, allocator_is_ours};
 
 /// The greatest depth of bugs that is looked for: a point in each execution has to be chosen for each of them.
 const MOST_DEPTH: u32 = 1000;
@@ -93,6 +92,8 @@ pub struct Options {
     pub weak_failures: bool,
     /// Whether it is a failure if an `Arc` is never dropped.
     pub leaks: bool,
+    /// Whether memory errors are looked for, if the global allocator is an [`Allocator`](crate::Allocator).
+    pub use_after_free: bool,
     /// Whether to go on after a failure.
     pub keep_going: bool,
     /// What threads run on.
@@ -124,6 +125,7 @@ impl Default for Options {
             spurious_wakeups: 1,
             weak_failures: false,
             leaks: true,
+            use_after_free: true,
             keep_going: false,
             backend: Backend::Coroutines,
             stack_size: 256 * 1024,
@@ -167,6 +169,7 @@ impl Options {
         flag(get("RADDLE_TIMEOUTS"), &mut self.timeouts)?;
         flag(get("RADDLE_WEAK_FAILURES"), &mut self.weak_failures)?;
         flag(get("RADDLE_LEAKS"), &mut self.leaks)?;
+        flag(get("RADDLE_USE_AFTER_FREE"), &mut self.use_after_free)?;
         flag(get("RADDLE_KEEP_GOING"), &mut self.keep_going)?;
         if let Some((name, value)) = get("RADDLE_MEMORY") {
             let memory = Memory::by_name(&value);
@@ -218,16 +221,26 @@ impl Options {
     }
 
     pub(crate) fn settings(&self) -> Settings {
-        Settings {
+        let settings = Settings {
             max_steps: self.max_steps,
             spin_limit: self.spin_limit,
             timeouts: self.timeouts,
             spurious_wakeups: self.spurious_wakeups,
             weak_failures: self.weak_failures,
             leaks: self.leaks,
+            memory_errors: false,
             keep_going: self.keep_going,
             replayed: 0,
+        };
+        Settings {
+            memory_errors: self.use_after_free && allocator_is_ours(settings),
+            ..settings
         }
+    }
+
+    /// Whether memory errors are found: they are looked for, and the allocator of the process is one that tells.
+    pub(crate) fn finds_memory_errors(&self) -> bool {
+        self.settings().memory_errors
     }
 }
 

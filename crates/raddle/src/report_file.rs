@@ -92,7 +92,9 @@ fn properties(options: &Options) -> Vec<String> {
         FailureKind::Diverged,
     ];
     let leaks = options.leaks.then_some(FailureKind::Leak);
-    let kinds = kinds.into_iter().chain(leaks);
+    let memory = [FailureKind::UseAfterFree, FailureKind::DoubleFree];
+    let memory = memory.into_iter().filter(|_| options.finds_memory_errors());
+    let kinds = kinds.into_iter().chain(leaks).chain(memory);
     kinds.map(|kind| kind_of(kind).to_string()).collect()
 }
 
@@ -100,7 +102,9 @@ fn kind_of(kind: FailureKind) -> ViolationKind {
     match kind {
         FailureKind::Panic => ViolationKind::Panic,
         FailureKind::Deadlock | FailureKind::SelfDeadlock => ViolationKind::Deadlock,
-        FailureKind::DataRace => ViolationKind::Race,
+        FailureKind::DataRace | FailureKind::UnsynchronisedPublication => ViolationKind::Race,
+        FailureKind::UseAfterFree => ViolationKind::UseAfterFree,
+        FailureKind::DoubleFree => ViolationKind::DoubleFree,
         FailureKind::Leak => ViolationKind::Leak,
         FailureKind::LiveLock => ViolationKind::Livelock,
         FailureKind::TooManySteps => ViolationKind::Steps,

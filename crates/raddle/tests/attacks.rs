@@ -580,8 +580,8 @@ fn pollers_that_only_look_come_to_an_end() {
 #[test]
 fn memory_that_cannot_be_kept_is_an_assumption() {
     let report = Checker::new().check(|| {
-        for _ in 0..5 {
-            drop(std::hint::black_box(vec![0u8; 64 << 20]));
+        for _ in 0..1000 {
+            drop(std::hint::black_box(vec![0u8; 512 << 10]));
         }
     });
     assert!(report.assumptions.find(Assumed::ReusedMemory).is_some());

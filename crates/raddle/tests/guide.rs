@@ -2,7 +2,7 @@
 //! name, in that order, and types the commands, has tests that pass, and no warning.
 //!
 //! The first line of a block names its file: `// src/lib.rs`, `# Cargo.toml`. A manifest is added to the one that is there; other
-//! files are replaced. `with-loom/` names another crate, beside the first. Commands are run in the crate of the block before them.
+//! files are replaced. `with-loom/` and `own-allocator/` name other crates, beside the first. Commands are run in the crate of the block before them.
 //! The test of the README, which has no name, is one more file.
 //!
 //! Nothing is downloaded: the crates use the versions that the workspace is locked to.
@@ -89,9 +89,10 @@ impl Crates {
             .strip_prefix("// ")
             .or_else(|| first.strip_prefix("# "))
             .unwrap_or_else(|| panic!("no file is named: {first}"));
-        let (krate, file) = match name.strip_prefix("with-loom/") {
-            Some(file) => ("with-loom", file),
-            None => (FIRST, name),
+        let others = ["with-loom", "own-allocator"];
+        let (krate, file) = match name.split_once('/') {
+            Some((krate, file)) if others.contains(&krate) => (krate, file),
+            _ => (FIRST, name),
         };
         self.enter(krate);
         self.write(file, &block.text);

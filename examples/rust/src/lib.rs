@@ -9,3 +9,4 @@ pub mod deque;
 pub mod hazard;
 pub mod queue;
 pub mod seqlock;
+pub mod stack;

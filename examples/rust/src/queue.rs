@@ -1,7 +1,7 @@
 //! The queue of Michael and Scott: a list of nodes that threads append to and take from without locks.
 //!
-//! The bug: a node is linked with `Relaxed` instead of `Release`. Who finds it need not see what is in it:
-//! a data race.
+//! The bug: a node is linked with `Relaxed` instead of `Release`. Who finds it need not see what is in it: the publication of the node is not
+//! synchronised.
 //!
 //! Nodes are freed with the queue, not before: see [`hazard`](crate::hazard) for how that can be had earlier.
 

@@ -5,7 +5,9 @@ mod common;
 use std::collections::BTreeSet;
 
 use common::{find, verify};
-use raddle::FailureKind::{DataRace, Deadlock, LiveLock, Panic};
+use raddle::FailureKind::{
+    DataRace, Deadlock, LiveLock, Panic, UnsynchronisedPublication, UseAfterFree,
+};
 use raddle::future::block_on;
 use raddle::sync::Arc;
 use raddle::thread;
@@ -15,6 +17,7 @@ use raddle_examples::deque::{Deque, Stolen};
 use raddle_examples::hazard::Shared;
 use raddle_examples::queue::Queue;
 use raddle_examples::seqlock::SeqLock;
+use raddle_examples::stack::Stack;
 
 /// An owner and a thief: each item is taken once.
 fn deque<const BUGGY: bool>() {
@@ -64,9 +67,9 @@ fn queue<const BUGGY: bool>() {
 #[test]
 fn the_queue() {
     let (kind, message) = find(queue::<true>);
-    assert_eq!(kind, DataRace);
+    assert_eq!(kind, UnsynchronisedPublication);
     assert!(
-        message.contains("access a cell, and nothing orders that"),
+        message.contains("has allocated, and nothing orders that"),
         "{message}"
     );
     assert_eq!(verify(queue::<false>), 9004);
@@ -167,4 +170,26 @@ fn the_async_channel() {
     assert_eq!(kind, Deadlock);
     assert_eq!(message, "deadlock: a thread waits for ever");
     assert_eq!(verify(async_channel::<false>), 288);
+}
+
+/// Two threads that take what is there: each number is taken once, and no node is freed that somebody reads.
+fn stack<const BUGGY: bool>() {
+    let stack = Arc::new(Stack::<BUGGY>::new());
+    stack.push(1);
+    stack.push(2);
+    let theirs = stack.clone();
+    let other = thread::spawn(move || theirs.pop());
+    let mine = stack.pop();
+    assert_eq!(
+        mine.into_iter().chain(other.join().unwrap()).sum::<u32>(),
+        3
+    );
+}
+
+#[test]
+fn the_stack() {
+    let (kind, message) = find(stack::<true>);
+    assert_eq!(kind, UseAfterFree);
+    assert!(message.starts_with("use after free"), "{message}");
+    assert_eq!(verify(stack::<false>), 1318);
 }

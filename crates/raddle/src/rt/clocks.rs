@@ -197,8 +197,9 @@ pub(crate) struct Clocks {
 
 impl Clocks {
     /// An execution begins. `wanted`: nobody else looks after races in it.
-    pub(crate) fn begin(&mut self, wanted: bool) {
-        self.active = self.needed && wanted;
+    /// `are_needed`: not only for cells.
+    pub(crate) fn begin(&mut self, wanted: bool, are_needed: bool) {
+        self.active = (self.needed || are_needed) && wanted;
         self.threads.clear();
         self.locations.clear();
         self.counts.clear();
@@ -215,6 +216,16 @@ impl Clocks {
         } else {
             Need::Learned
         }
+    }
+
+    /// The time of a thread. What it does between two operations has that of the second one.
+    pub(super) fn time_of(&mut self, id: ThreadId) -> u32 {
+        self.thread(id).now.of(id)
+    }
+
+    /// For each thread, up to which time this one knows it.
+    pub(super) fn known_by(&mut self, id: ThreadId) -> &[u32] {
+        &self.thread(id).now.0
     }
 
     #[inline]
@@ -478,6 +489,13 @@ impl Clocks {
         self.acquire(id, lock);
         let readers = &self.locations.at(lock.index()).readers;
         self.threads.at(id.index()).now.join(readers);
+    }
+
+    /// A thread takes what was released at a location, without a step of its own.
+    pub(crate) fn take(&mut self, id: ThreadId, at: LocationId) {
+        if self.active {
+            self.acquire(id, at);
+        }
     }
 
     /// A thread finds that its reference to something counted is the only one, and knows what those knew that are gone.

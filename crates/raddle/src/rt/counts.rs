@@ -10,6 +10,7 @@
 //! a last resort. The one that is run in its place has the steps.
 
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 
 use raddle_schedule::LocationId;
 
@@ -23,6 +24,17 @@ use super::state::{Phase, State};
 pub(crate) struct Counted {
     generation: u64,
     index: u32,
+}
+
+impl Counted {
+    pub(super) fn index(self) -> u32 {
+        self.index
+    }
+
+    /// Whether it belongs to this execution.
+    pub(super) fn is_of(self, generation: u64) -> bool {
+        self.generation == generation
+    }
 }
 
 /// How the counts of references matter that are made at a place.
@@ -86,6 +98,13 @@ impl Counts {
         self.looked_in_vain
     }
 
+    /// What is counted at one of these addresses.
+    pub(super) fn inside(&self, addresses: &Range<usize>) -> Option<u32> {
+        let mut entries = self.entries.iter();
+        let index = entries.rposition(|entry| addresses.contains(&entry.address))?;
+        u32::try_from(index).ok()
+    }
+
     /// Where those were made that are still alive.
     pub(crate) fn leaked(&self) -> impl Iterator<Item = Place> {
         self.entries
@@ -113,6 +132,21 @@ impl State {
             address,
             alive: true,
             count,
+        });
+        Counted {
+            generation: self.generation,
+            index: u32::try_from(self.counts.entries.len() - 1).expect("too many references"),
+        }
+    }
+
+    /// Something that the library hands from one thread to another by references that it counts itself. It is not in memory that code under test knows of, and
+    /// nobody looks at the count.
+    pub(crate) fn add_handed_over(&mut self, place: Place) -> Counted {
+        self.counts.entries.push(Entry {
+            place,
+            address: 0,
+            alive: false,
+            count: None,
         });
         Counted {
             generation: self.generation,
@@ -177,6 +211,8 @@ impl State {
     pub(crate) fn drop_reference(&mut self, counted: Counted, last: bool) {
         if self.entry(counted).is_some() {
             let current = self.current;
+            self.settle_memory(self.stands_at());
+            self.leaves_memory(counted);
             self.clocks.drop_reference(current, counted.index, last);
             self.drop_reference_in_graph(counted.index as usize, last);
         }
@@ -186,6 +222,7 @@ impl State {
     pub(crate) fn finds_only_reference(&mut self, counted: Counted) {
         if self.entry(counted).is_some() {
             let current = self.current;
+            self.settle_memory(self.stands_at());
             self.clocks.only_reference(current, counted.index);
             self.finds_only_reference_in_graph(counted.index as usize);
         }

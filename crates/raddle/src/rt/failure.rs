@@ -84,6 +84,12 @@ pub enum FailureKind {
     SelfDeadlock,
     /// Two accesses to a cell are not ordered by any synchronisation.
     DataRace,
+    /// Memory is used that was freed, or is freed while another thread may still use it: see [`Allocator`](crate::Allocator).
+    UseAfterFree,
+    /// Memory is freed that was freed before.
+    DoubleFree,
+    /// A thread uses memory that another one has allocated, and no synchronisation orders that: a pointer was published too weakly.
+    UnsynchronisedPublication,
     /// Something that is counted is still there at the end.
     Leak,
     /// Threads spin for ever.

@@ -352,6 +352,13 @@ fn replace_current(runtime: *const Runtime) -> *const Runtime {
     with_current(|current| current.replace(runtime))
 }
 
+/// Does something as if it were code under test.
+pub(super) fn with_runtime(runtime: *const Runtime, code: impl FnOnce()) {
+    let outer = replace_current(runtime);
+    code();
+    replace_current(outer);
+}
+
 #[inline]
 pub(super) fn current() -> *const Runtime {
     with_current(Cell::get)

@@ -88,6 +88,12 @@ impl State {
             let race = self.race(&earlier, true, place);
             self.fail(race);
         }
+        if !self.is_graph()
+            && let Some(failure) = self.uses_memory(operation, place, &step.accesses)
+        {
+            self.fail(failure);
+            return false;
+        }
         let runs_on = self.follow_up(id, operation, place, choice, effect, step);
         self.clocks.tick(id);
         runs_on

@@ -7,6 +7,7 @@
 
 mod account;
 mod barriers;
+mod blocks;
 mod clocks;
 mod counts;
 mod deeds;
@@ -32,6 +33,7 @@ mod quarantine;
 mod state;
 mod statics;
 mod story;
+mod system;
 mod teardown;
 mod thread;
 mod unordered;
@@ -39,10 +41,13 @@ mod unwinding;
 mod verdict;
 mod views;
 
+use std::alloc::{GlobalAlloc, Layout};
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::OnceLock;
 
 pub(crate) use account::Account;
+pub(crate) use blocks::Use;
 pub(crate) use clocks::Kind as CellAccess;
 pub(crate) use counts::Counted;
 pub(crate) use deeds::{LEAST_ADDRESS, Record, not_the_same};
@@ -58,7 +63,7 @@ pub(crate) use objects::{Id, Kind};
 use operation::Operation;
 pub(crate) use polling::poll_at;
 pub use program::Program;
-use quarantine::Quarantine;
+use quarantine::{Event, Fate, Quarantine, What};
 pub(crate) use state::{Misuse, Phase, Settings, State};
 pub(crate) use statics::{Home, home};
 pub(crate) use teardown::Left;
@@ -97,7 +102,14 @@ impl Runtime {
     ) -> u64 {
         let announced = {
             let mut state = self.state.borrow_mut();
-            match make(&mut state) {
+            state.settle_memory(place);
+            let made = make(&mut state);
+            if let Some(failure) = state.memory_failure() {
+                drop(state);
+                self.fail(failure);
+                unreachable!("a thread of an execution that has failed goes on");
+            }
+            match made {
                 Err(misuse) => Err(misuse),
                 Ok(operation) if state.phase == Phase::Running => {
                     let current = state.current;
@@ -151,6 +163,98 @@ impl Runtime {
             unreachable!("a thread of an execution that has failed was resumed");
         }
     }
+}
+
+impl Runtime {
+    /// Whether the code that runs is code under test, and what it allocates is looked after: the runtime itself allocates while it has borrowed the state.
+    #[inline]
+    fn watches_memory(&self, layout: Layout) -> bool {
+        self.quarantine.is_watched.get()
+            && layout.align() >= blocks::LEAST_ALIGNMENT
+            && self.state.try_borrow_mut().is_ok()
+    }
+}
+
+/// Whether the current thread runs code under test: what it frees is kept.
+#[inline]
+pub(crate) fn runs_code_under_test() -> bool {
+    !fiber::current().is_null()
+}
+
+/// Whether the global allocator of this process tells what it does.
+pub(crate) fn allocator_is_ours(settings: Settings) -> bool {
+    static IS_OURS: OnceLock<bool> = OnceLock::new();
+    *IS_OURS.get_or_init(|| {
+        let state = State::new(settings);
+        let runtime = Runtime {
+            quarantine: state.quarantine.clone(),
+            state: RefCell::new(state),
+        };
+        fiber::with_runtime(&raw const runtime, || {
+            let layout = Layout::new::<u64>();
+            // SAFETY: the size is not 0, and the block is freed as it was allocated.
+            unsafe { std::alloc::dealloc(std::hint::black_box(std::alloc::alloc(layout)), layout) };
+        });
+        !runtime.quarantine.is_empty()
+    })
+}
+
+/// The allocator has allocated a block, unless it is null.
+#[inline]
+pub(crate) fn allocated(block: *mut u8, layout: Layout) {
+    if let Some(runtime) = try_current()
+        && !block.is_null()
+        && runtime.watches_memory(layout)
+    {
+        runtime.quarantine.note(Event {
+            start: block.addr(),
+            size: layout.size(),
+            what: What::Allocated,
+        });
+    }
+}
+
+/// The allocator is to free a block. Returns whether it is to do so now.
+///
+/// # Safety
+///
+/// The block was allocated with this layout by `home`, and is given up.
+#[inline]
+pub(crate) unsafe fn freed(
+    block: *mut u8,
+    layout: Layout,
+    home: &'static (dyn GlobalAlloc + Sync),
+) -> bool {
+    let Some(runtime) = try_current() else {
+        return true;
+    };
+    let is_watched = runtime.watches_memory(layout);
+    // SAFETY: the caller's promise.
+    let looks_counted = is_watched && unsafe { looks_counted(block, layout) };
+    let fate = runtime.quarantine.keep(block, layout, home);
+    if is_watched || fate == Fate::KeptBefore {
+        runtime.quarantine.note(Event {
+            start: block.addr(),
+            size: layout.size(),
+            what: match fate {
+                Fate::KeptBefore => What::FreedTwice,
+                Fate::Kept | Fate::GoesBack => What::Freed { looks_counted },
+            },
+        });
+    }
+    fate == Fate::GoesBack
+}
+
+/// Whether a block begins with two counts that are 0: those of all references and of the weak ones, which the standard library has there.
+///
+/// # Safety
+///
+/// The block is valid.
+#[inline]
+unsafe fn looks_counted(block: *const u8, layout: Layout) -> bool {
+    let counts = block.cast::<[usize; 2]>();
+    // SAFETY: it is large enough and aligned. What was never written may be anything: a volatile read takes it as it is.
+    layout.size() >= size_of::<[usize; 2]>() && unsafe { counts.read_volatile() } == [0, 0]
 }
 
 /// The runtime of the thread that is running, if it is run by one.

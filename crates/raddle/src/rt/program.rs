@@ -511,6 +511,11 @@ fn run_thread(body: impl FnOnce()) {
     }
     let end = state.end_of(id);
     let place = state.thread(id).announced[0].place;
+    state.settle_memory(place);
+    if let Some(failure) = state.memory_failure() {
+        state.fail(failure);
+        return;
+    }
     state.announce(Operation::End { end }, place);
 }
 

@@ -9,155 +9,153 @@
 //! another one. Where a compare-exchange does, or where an atomic holds an address and has held one that was freed, the check rests on an
 //! assumption ([`Kind::ReusedMemory`]). Addresses that are kept elsewhere, behind a lock, say, are not seen.
 
-use std::alloc::{GlobalAlloc, Layout, System};
+use std::alloc::{GlobalAlloc, Layout};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
 use raddle_outcome::Kind;
 use raddle_schedule::{LocationId, ValuedAccess};
 
+use super::Place;
 use super::deeds::LEAST_ADDRESS;
 use super::hash::Table;
 use super::objects::Kind as ObjectKind;
 use super::state::State;
-use super::{Place, fiber};
+use super::system::{Added, Addresses, List};
 
 /// How much memory an execution may have in quarantine. What it frees beyond that goes back at once.
 const MOST_BYTES: usize = 256 << 20;
 
-/// The allocator of programs that use this crate with its feature `allocator`.
-struct Quarantining;
+/// A block as large as this gives its pages back to the system while it is in quarantine, and keeps only its addresses.
+const LARGE: usize = 1 << 20;
 
-#[cfg(feature = "allocator")]
-#[global_allocator]
-static ALLOCATOR: Quarantining = Quarantining;
+/// How many bytes of addresses all large blocks may have.
+const MOST_ADDRESSES: usize = 4 << 30;
 
-// SAFETY: memory comes from the allocator of the system and goes back there, with the layout that it came with; what is in
-// quarantine belongs to nobody in between.
-unsafe impl GlobalAlloc for Quarantining {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's promise.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's promise.
-        unsafe { System.alloc_zeroed(layout) }
-    }
-
-    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        // SAFETY: who runs code under test keeps its runtime.
-        let kept = unsafe { fiber::current().as_ref() }
-            .is_some_and(|runtime| runtime.quarantine.keep(block, layout));
-        if !kept {
-            // SAFETY: the caller's promise.
-            unsafe { System.dealloc(block, layout) };
-        }
-    }
-
-    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        if fiber::current().is_null() {
-            // SAFETY: the caller's promise.
-            return unsafe { System.realloc(block, layout, size) };
-        }
-        // SAFETY: the caller promises that the size is possible with this alignment, and that the block has this layout.
-        unsafe {
-            let new = self.alloc(Layout::from_size_align_unchecked(size, layout.align()));
-            if !new.is_null() {
-                new.copy_from_nonoverlapping(block, layout.size().min(size));
-                self.dealloc(block, layout);
-            }
-            new
-        }
-    }
-}
+/// As large as pages are anywhere.
+const PAGE: usize = 1 << 16;
 
 /// What was freed.
 #[derive(Clone, Copy)]
 struct Block {
     start: *mut u8,
     layout: Layout,
+    /// Where it goes back to.
+    home: &'static (dyn GlobalAlloc + Sync),
+}
+
+/// What happened to memory in an execution.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Event {
+    pub(super) start: usize,
+    pub(super) size: usize,
+    pub(super) what: What,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum What {
+    Allocated,
+    Freed {
+        /// Whether it begins as what `std::sync::Arc` and `std::rc::Rc` refer to: with two counts, which are 0 by now.
+        looks_counted: bool,
+    },
+    FreedTwice,
+}
+
+/// What has become of a block that was freed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    Kept,
+    /// It is in quarantine already.
+    KeptBefore,
+    /// There is no room for it.
+    GoesBack,
 }
 
 /// What an execution has freed. It allocates nothing by the allocator that it is part of.
 #[derive(Default)]
 pub(super) struct Quarantine {
-    blocks: Cell<Option<*mut Block>>,
-    count: Cell<usize>,
-    room: Cell<usize>,
+    blocks: List<Block>,
+    starts: Addresses,
     bytes: Cell<usize>,
+    addresses: Cell<usize>,
     /// Whether nothing is kept from now on.
     is_open: Cell<bool>,
     /// Whether something was freed for which there was no room.
     has_overflowed: Cell<bool>,
     /// The first of the blocks, by their addresses; made when somebody asks.
     known: RefCell<BTreeMap<usize, usize>>,
+    /// Whether it is written down what is allocated and freed.
+    pub(super) is_watched: Cell<bool>,
+    /// What was, in this execution.
+    pub(super) events: List<Event>,
 }
 
 impl Quarantine {
-    /// Keeps a block. Returns whether it does.
+    /// Keeps a block.
     #[inline]
-    fn keep(&self, start: *mut u8, layout: Layout) -> bool {
-        let bytes = self.bytes.get().saturating_add(layout.size());
+    pub(super) fn keep(
+        &self,
+        start: *mut u8,
+        layout: Layout,
+        home: &'static (dyn GlobalAlloc + Sync),
+    ) -> Fate {
         if self.is_open.get() {
-            return false;
+            return Fate::GoesBack;
         }
-        if bytes > MOST_BYTES {
+        let is_large = cfg!(target_os = "linux") && layout.size() >= LARGE;
+        let resident = if is_large { 2 * PAGE } else { layout.size() };
+        let bytes = self.bytes.get().saturating_add(resident);
+        let addresses = match is_large {
+            true => self.addresses.get().saturating_add(layout.size()),
+            false => self.addresses.get(),
+        };
+        if bytes > MOST_BYTES || addresses > MOST_ADDRESSES {
             self.has_overflowed.set(true);
-            return false;
+            return Fate::GoesBack;
         }
-        let Some(blocks) = self.make_room() else {
-            return false;
+        match self.starts.add(start.addr()) {
+            Added::New => {}
+            Added::Known => return Fate::KeptBefore,
+            Added::Failed => return Fate::GoesBack,
+        }
+        let block = Block {
+            start,
+            layout,
+            home,
         };
-        let count = self.count.get();
-        // SAFETY: there is room for more blocks than there are.
-        unsafe { blocks.add(count).write(Block { start, layout }) };
-        self.count.set(count + 1);
+        if !self.blocks.push(block) {
+            return Fate::GoesBack;
+        }
+        if is_large {
+            give_back_pages(start, layout.size());
+        }
         self.bytes.set(bytes);
-        true
+        self.addresses.set(addresses);
+        Fate::Kept
     }
 
-    /// Where the blocks are, with room for another one.
-    fn make_room(&self) -> Option<*mut Block> {
-        let room = self.room.get();
-        if self.count.get() < room {
-            return self.blocks.get();
-        }
-        let more = (2 * room).max(256);
-        let layout = Layout::array::<Block>(more).ok()?;
-        let blocks = match self.blocks.get() {
-            // SAFETY: the size is not 0.
-            None => unsafe { System.alloc(layout) },
-            // SAFETY: that is how it was allocated.
-            Some(old) => unsafe {
-                let before = Layout::array::<Block>(room).ok()?;
-                System.realloc(old.cast(), before, layout.size())
-            },
-        };
-        if blocks.is_null() {
-            return None;
-        }
-        self.blocks.set(Some(blocks.cast()));
-        self.room.set(more);
-        self.blocks.get()
+    pub(super) fn is_empty(&self) -> bool {
+        self.blocks.len() == 0
     }
 
-    fn block(&self, index: usize) -> Option<Block> {
-        let blocks = self.blocks.get().filter(|_| index < self.count.get())?;
-        // SAFETY: that many blocks were written.
-        Some(unsafe { blocks.add(index).read() })
+    /// Writes down what has happened.
+    #[inline]
+    pub(super) fn note(&self, event: Event) {
+        // Without memory for that, there is none for the program either.
+        let _ = self.events.push(event);
     }
 
     /// Whether an address is in something that was freed. Pointers may have flags in their lowest bits.
     pub(super) fn has(&self, address: u64) -> bool {
-        if self.count.get() == 0 {
+        if self.is_empty() {
             return false;
         }
         let Ok(address) = usize::try_from(address) else {
             return false;
         };
         let mut known = self.known.borrow_mut();
-        while let Some(block) = self.block(known.len()) {
+        while let Some(block) = self.blocks.get(known.len()) {
             known.insert(block.start.addr(), block.layout.size());
         }
         let before = known.range(..=address).next_back();
@@ -178,13 +176,21 @@ impl Quarantine {
     pub(super) fn release(&self) {
         self.known.borrow_mut().clear();
         let mut index = 0;
-        while let Some(block) = self.block(index) {
-            // SAFETY: it was allocated like this, and who freed it has given it up.
-            unsafe { System.dealloc(block.start, block.layout) };
+        while let Some(Block {
+            start,
+            layout,
+            home,
+        }) = self.blocks.get(index)
+        {
+            // SAFETY: it was allocated there like this, and who freed it has given it up. It is in the list once.
+            unsafe { home.dealloc(start, layout) };
             index += 1;
         }
-        self.count.set(0);
+        self.blocks.clear();
+        self.starts.clear();
+        self.events.clear();
         self.bytes.set(0);
+        self.addresses.set(0);
         self.is_open.set(false);
     }
 }
@@ -192,13 +198,23 @@ impl Quarantine {
 impl Drop for Quarantine {
     fn drop(&mut self) {
         self.release();
-        if let Some(blocks) = self.blocks.get()
-            && let Ok(layout) = Layout::array::<Block>(self.room.get())
-        {
-            // SAFETY: it was allocated like this.
-            unsafe { System.dealloc(blocks.cast(), layout) };
+    }
+}
+
+/// Lets the system have the pages of a block that nobody owns. Whoever reads there all the same finds zeros.
+fn give_back_pages(start: *mut u8, size: usize) {
+    #[cfg(target_os = "linux")]
+    {
+        let before = start.addr().next_multiple_of(PAGE) - start.addr();
+        let length = size.saturating_sub(before) & !(PAGE - 1);
+        if length > 0 {
+            // SAFETY: the pages are within the block, and nothing of what is there matters any more. It is only advice: if
+            // the memory is of a kind that cannot be given back, it stays.
+            unsafe { libc::madvise(start.add(before).cast(), length, libc::MADV_DONTNEED) };
         }
     }
+    #[cfg(not(target_os = "linux"))]
+    let _ = (start, size);
 }
 
 /// How many addresses are remembered of each atomic.
@@ -254,13 +270,16 @@ impl State {
 
 #[cfg(test)]
 mod tests {
+    use std::alloc::System;
+
     use super::*;
 
     fn freed(quarantine: &Quarantine, size: usize) -> usize {
         let layout = Layout::from_size_align(size, 8).expect("a layout");
         // SAFETY: the size is not 0, and the block is not used again.
         let block = unsafe { System.alloc(layout) };
-        assert!(quarantine.keep(block, layout));
+        assert_eq!(quarantine.keep(block, layout, &System), Fate::Kept);
+        assert_eq!(quarantine.keep(block, layout, &System), Fate::KeptBefore);
         block.addr()
     }
 
@@ -280,12 +299,25 @@ mod tests {
     #[test]
     fn it_does_not_grow_without_bound() {
         let quarantine = Quarantine::default();
-        let layout = Layout::from_size_align(MOST_BYTES + 1, 8).expect("a layout");
-        assert!(!quarantine.keep(std::ptr::null_mut(), layout));
+        let keep = |size| {
+            let layout = Layout::from_size_align(size, 8).expect("a layout");
+            quarantine.keep(std::ptr::null_mut(), layout, &System)
+        };
+        assert_eq!(keep(MOST_ADDRESSES + 1), Fate::GoesBack);
         assert!(quarantine.has_overflowed());
         assert!(!quarantine.has_overflowed());
         quarantine.open();
-        let layout = Layout::new::<u64>();
-        assert!(!quarantine.keep(std::ptr::null_mut(), layout));
+        assert_eq!(keep(8), Fate::GoesBack);
+    }
+
+    /// Of large blocks only the addresses are kept.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn large_blocks_take_no_memory() {
+        let quarantine = Quarantine::default();
+        let block = freed(&quarantine, 2 * MOST_BYTES);
+        assert!(quarantine.has((block + MOST_BYTES) as u64));
+        assert!(!quarantine.has_overflowed());
+        assert_eq!(quarantine.bytes.get(), 2 * PAGE);
     }
 }

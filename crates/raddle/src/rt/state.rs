@@ -9,6 +9,7 @@ use raddle_schedule::{LocationId, Observed, ThreadId, ValuedAccess};
 
 use super::account::Account;
 use super::barriers::Barriers;
+use super::blocks::Blocks;
 use super::clocks::{self, Clocks, Need};
 use super::counts::Counts;
 use super::deeds::Deeds;
@@ -91,6 +92,7 @@ pub(crate) struct State {
     /// What the code under test has freed in this execution.
     pub(super) quarantine: Rc<Quarantine>,
     pub(super) earlier: Earlier,
+    pub(super) blocks: Blocks,
 
     pub(super) deeds: Deeds,
     /// Memory for steps that are made again.
@@ -113,6 +115,8 @@ pub(crate) struct Settings {
     pub(crate) spurious_wakeups: u32,
     pub(crate) weak_failures: bool,
     pub(crate) leaks: bool,
+    /// Whether memory errors are found.
+    pub(crate) memory_errors: bool,
     /// Whether the other threads go on after a failure.
     pub(crate) keep_going: bool,
     /// How many steps are given by a schedule.
@@ -181,6 +185,7 @@ impl State {
             pasts: Pasts::default(),
             quarantine: Rc::default(),
             earlier: Earlier::default(),
+            blocks: Blocks::default(),
             deeds: Deeds::new(MANY),
             made_again: Observed::default(),
             names: Names::default(),
@@ -212,7 +217,10 @@ impl State {
         self.failures.clear();
         self.impossible = false;
         self.turns = Turns::default();
-        self.clocks.begin(self.graph.is_none());
+        let watches_memory = self.settings.memory_errors;
+        self.quarantine.is_watched.set(watches_memory);
+        self.blocks.begin(watches_memory);
+        self.clocks.begin(self.graph.is_none(), watches_memory);
         self.counts.begin();
         self.views = Views::default();
         self.barriers.begin();
@@ -287,16 +295,36 @@ impl State {
         kind: Kind,
         value: impl FnOnce() -> u64,
     ) -> Result<LocationId, Misuse> {
+        let address = std::ptr::from_ref(id).addr();
+        self.locate_at(id, kind, address, value)
+    }
+
+    /// The same for an object that stands for what is at this address.
+    #[inline]
+    pub(crate) fn locate_at(
+        &mut self,
+        id: &Id,
+        kind: Kind,
+        address: usize,
+        value: impl FnOnce() -> u64,
+    ) -> Result<LocationId, Misuse> {
         match id.number(self.generation) {
-            Known::Number(number) => Ok(LocationId(number)),
+            Known::Number(number) => {
+                self.is_at(LocationId(number), kind, address);
+                Ok(LocationId(number))
+            }
             Known::New => {
                 let location = self.objects.add(kind, value());
+                self.is_at(location, kind, address);
                 let ours = id.set(self.generation, location.0);
                 ours.then_some(location).ok_or(Misuse::Stale(kind))
             }
             // An object that outlives its execution may still be dropped.
             Known::Stale if self.phase != Phase::Running => Ok(self.objects.add(kind, value())),
-            Known::Stale => Err(Misuse::Stale(kind)),
+            Known::Stale => {
+                self.finds_remains(kind, address);
+                Err(Misuse::Stale(kind))
+            }
         }
     }
 
@@ -322,6 +350,12 @@ impl State {
         kind: clocks::Kind,
         place: Place,
     ) -> Result<Option<Failure>, Misuse> {
+        if !kind.has_ended {
+            // One that has may have been over before the cell was freed.
+            if let Some(failure) = self.uses_cell(id, kind.writes, place) {
+                return Ok(Some(failure));
+            }
+        }
         if self.is_graph() {
             return self.touch_cell_in_graph(id, kind, place);
         }
@@ -399,6 +433,14 @@ impl State {
             .objects
             .value(self.objects.channels[channel as usize].tail);
         u32::try_from(sent.saturating_sub(1)).expect("too many messages")
+    }
+
+    /// The current thread drops the messages of a channel that nobody will receive: that comes after they were sent.
+    pub(crate) fn finds_messages(&mut self, channel: u32) {
+        let current = self.current;
+        for &message in &self.objects.channels[channel as usize].messages {
+            self.clocks.take(current, message);
+        }
     }
 
     /// The value of an object now, if it was used.

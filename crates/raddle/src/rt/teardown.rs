@@ -95,7 +95,9 @@ impl Program {
         if self.runtime.quarantine.has_overflowed() {
             let mut state = self.runtime.state.borrow_mut();
             let reused = Assumption::from(Assumed::ReusedMemory);
-            state.assume(reused.because("an execution frees more than can be kept"));
+            state.assume(reused.because(
+                "an execution frees more than can be kept, and what uses it afterwards is not found",
+            ));
         }
         self.runtime.quarantine.release();
         dropped

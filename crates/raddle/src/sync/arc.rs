@@ -10,7 +10,7 @@ use raddle_schedule::LocationId;
 use super::Weak;
 use super::arc_contents::Duplicate;
 use crate::rt::operation::{Operation, Update, Width, count};
-use crate::rt::{self, Counted, Place, State, here};
+use crate::rt::{self, Counted, Place, State, Use, here};
 
 /// A counted reference: as `std::sync::Arc`.
 ///
@@ -258,6 +258,14 @@ fn drop_reference(counted: Option<Counted>, last: bool) {
     });
 }
 
+/// The thread has nothing to do any more with what a reference refers to: with its memory neither.
+pub(super) fn leaves(counted: Option<Counted>) {
+    with_count(counted, |state, counted| {
+        state.leaves_memory(counted);
+        Some(())
+    });
+}
+
 fn removed(counted: Option<Counted>) {
     with_count(counted, |state, counted| {
         state.remove_counted(counted);
@@ -271,6 +279,12 @@ impl<T: ?Sized> Arc<T> {
     #[track_caller]
     pub fn from_std(inner: std_sync::Arc<T>) -> Self {
         let counted = new_count(1, address_of(&inner));
+        if std_sync::Arc::strong_count(&inner) > 1 || std_sync::Arc::weak_count(&inner) > 0 {
+            with_count(counted, |state, _| {
+                state.is_shared_with_std(address_of(&inner));
+                Some(())
+            });
+        }
         Self {
             inner: ManuallyDrop::new(inner),
             counted,
@@ -380,9 +394,14 @@ impl<T: ?Sized> Arc<T> {
     /// [`as_ptr`](Self::as_ptr) this is.
     #[track_caller]
     pub unsafe fn from_raw(pointer: *const T) -> Self {
+        let address = pointer.cast::<()>().addr();
+        let place = here();
+        let used = |state: &mut State| state.uses_address(address, Use::Reference, place);
+        if let Some(failure) = rt::try_current().and_then(|_| rt::with(used)) {
+            rt::fail(failure);
+        }
         // SAFETY: the caller promises it.
         let inner = unsafe { std_sync::Arc::from_raw(pointer) };
-        let address = pointer.cast::<()>().addr();
         let counted = rt::try_current().and_then(|_| rt::with(|state| state.recall_raw(address)));
         Self {
             inner: ManuallyDrop::new(inner),
@@ -443,5 +462,9 @@ impl<T: ?Sized> Drop for Arc<T> {
         };
         // SAFETY: it is not used again.
         unsafe { ManuallyDrop::drop(&mut self.inner) };
+        if last {
+            // Its destructor has used it. Who drops the last weak reference comes after that.
+            leaves(self.counted);
+        }
     }
 }

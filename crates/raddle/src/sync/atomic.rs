@@ -31,7 +31,11 @@ pub fn fence(order: Ordering) {
         rt::perform(|_| Ok(Operation::Fence { order }));
         return;
     }
-    rt::with(|state| state.note_fence(order));
+    let place = here();
+    rt::with(|state| {
+        state.settle_memory(place);
+        state.note_fence(order);
+    });
 }
 
 /// As [`hint::spin_loop`](crate::hint::spin_loop).
@@ -58,6 +62,8 @@ pub const ATOMIC_USIZE_INIT: AtomicUsize = AtomicUsize::new(0);
 struct Word<'a> {
     id: &'a Id,
     initial: u64,
+    /// Where it is, or what it stands for.
+    address: usize,
 }
 
 impl Word<'_> {
@@ -68,7 +74,7 @@ impl Word<'_> {
         place: Place,
     ) -> Result<LocationId, Misuse> {
         state.orders(order, place);
-        state.locate(self.id, Kind::Atomic, || self.initial)
+        state.locate_at(self.id, Kind::Atomic, self.address, || self.initial)
     }
 
     #[track_caller]
@@ -266,6 +272,10 @@ macro_rules! common {
                     id: &this.id,
                     // SAFETY: it is written by who has it exclusively only.
                     initial: $bits(unsafe { *this.value.get() }),
+                    address: match this.memory.get() {
+                        memory if memory.is_null() => std::ptr::from_ref(this).addr(),
+                        memory => memory.addr(),
+                    },
                 }
             }
 

@@ -6,7 +6,7 @@ use std::sync as std_sync;
 use std::sync::atomic::Ordering;
 
 use super::Arc;
-use super::arc::{add, observe, with_count};
+use super::arc::{add, leaves, observe, with_count};
 use crate::rt::operation::{Operation, count};
 use crate::rt::{self, Counted, Place, State, here};
 
@@ -34,6 +34,7 @@ impl<T: ?Sized> Weak<T> {
     /// Drops it without counting that.
     pub(super) fn drop_uncounted(self) {
         let mut this = ManuallyDrop::new(self);
+        leaves(this.counted);
         // SAFETY: `this` is not used again.
         unsafe { ManuallyDrop::drop(&mut this.inner) };
     }
@@ -134,6 +135,7 @@ impl<T: ?Sized> Clone for Weak<T> {
 impl<T: ?Sized> Drop for Weak<T> {
     fn drop(&mut self) {
         add(self.counted, self.made, count::WEAK.wrapping_neg());
+        leaves(self.counted);
         // SAFETY: it is not used again.
         unsafe { ManuallyDrop::drop(&mut self.inner) };
     }

@@ -6,18 +6,32 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Thread;
-use crate::rt::{self, operation::Operation};
+use crate::rt::{self, Counted, here, operation::Operation};
 
 /// Where a thread leaves what it returns.
-pub(super) struct Packet<T>(Mutex<Option<super::Result<T>>>);
+pub(super) struct Packet<T> {
+    result: Mutex<Option<super::Result<T>>>,
+    counted: Counted,
+}
 
 impl<T> Packet<T> {
     fn set(&self, result: super::Result<T>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+        *self.result.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+        rt::with(|state| state.drop_reference(self.counted, false));
     }
 
     fn take(&self) -> Option<super::Result<T>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+        let mut result = self.result.lock().unwrap_or_else(PoisonError::into_inner);
+        result.take()
+    }
+}
+
+impl<T> Drop for Packet<T> {
+    /// If nobody has joined the thread, what it returned is dropped here. As in `std`, that comes after all that the thread has done with it.
+    fn drop(&mut self) {
+        if rt::try_current().is_some() {
+            rt::with(|state| state.finds_only_reference(self.counted));
+        }
     }
 }
 
@@ -35,7 +49,11 @@ impl<T> Child<T> {
     /// What `body` and its result borrow must live until the thread has ended or was left behind.
     #[track_caller]
     pub(super) unsafe fn start(builder: Builder, body: impl FnOnce() -> T) -> Self {
-        let packet = Arc::new(Packet(Mutex::new(None)));
+        let place = here();
+        let packet = Arc::new(Packet {
+            result: Mutex::new(None),
+            counted: rt::with(|state| state.add_handed_over(place)),
+        });
         let theirs = packet.clone();
         let run = move || {
             let result = catch_unwind(AssertUnwindSafe(body));

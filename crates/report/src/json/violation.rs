@@ -106,6 +106,12 @@ pub enum ViolationKind {
     Goal,
     /// Rust code panicked.
     Panic,
+    /// Memory is used after it was freed.
+    #[serde(rename = "use-after-free")]
+    UseAfterFree,
+    /// Memory is freed twice.
+    #[serde(rename = "double-free")]
+    DoubleFree,
     /// Something that is counted is still there at the end.
     Leak,
     /// Threads spin for ever.
@@ -129,6 +135,8 @@ impl fmt::Display for ViolationKind {
             Self::Discipline => "discipline",
             Self::Goal => "goal",
             Self::Panic => "panic",
+            Self::UseAfterFree => "use-after-free",
+            Self::DoubleFree => "double-free",
             Self::Leak => "leak",
             Self::Livelock => "livelock",
             Self::Steps => "steps",

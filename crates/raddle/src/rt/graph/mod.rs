@@ -183,6 +183,11 @@ impl InGraph {
     pub(super) fn touches(&self) -> impl Iterator<Item = &super::clocks::Touch> {
         self.races.touches()
     }
+
+    /// How many events a thread has made, and how many of each thread it knows.
+    pub(in crate::rt) fn knows(&mut self, thread: ThreadId) -> (u32, &[u32]) {
+        self.races.known_by(thread)
+    }
 }
 
 impl Program {

@@ -68,6 +68,12 @@ impl Races {
         &mut self.threads[thread.index()]
     }
 
+    /// How many events a thread has made, and how many of each thread it knows.
+    pub(super) fn known_by(&mut self, thread: ThreadId) -> (u32, &[u32]) {
+        let known = self.thread(thread);
+        (known.events, &known.now)
+    }
+
     /// A thread makes an event, after which it has this clock.
     pub(super) fn event(&mut self, thread: ThreadId, clock: &[u32]) {
         let known = self.thread(thread);

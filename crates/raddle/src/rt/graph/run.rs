@@ -141,6 +141,10 @@ impl State {
                 graph.races.start(child, id);
             }
         }
+        if let Some(failure) = self.uses_memory_in_graph(step) {
+            self.fail(failure);
+            return false;
+        }
         runs_on && (!races || self.goes_on())
     }
 
@@ -151,6 +155,12 @@ impl State {
             graph.is_some_and(|graph| graph.step_of(*id).is_some())
         };
         !writes[place as usize..].iter().any(is_made)
+    }
+
+    /// What is wrong with the memory that the last step has used.
+    fn uses_memory_in_graph(&mut self, step: &Observed) -> Option<Failure> {
+        let &made = self.made.last()?;
+        self.uses_memory(&made.operation, made.place, &step.accesses)
     }
 
     /// Makes a step again as the graph has said: for a scout.
@@ -230,8 +240,8 @@ impl State {
         runs_on
     }
 
-    /// What a scout does races with nothing, since others have done no more than it takes; and what is made again by a script has no clocks.
-    fn looks_for_races_in_graph(&self) -> bool {
+    /// Whether it is known what happens before what. What a scout does races with nothing, since others have done no more than it takes; and what is made again by a script has no clocks.
+    pub(in crate::rt) fn knows_order(&self) -> bool {
         let is_scripted = self.graph.as_ref().is_some_and(|graph| graph.is_scripted);
         !self.sites.has_scout() && !is_scripted
     }
@@ -243,7 +253,7 @@ impl State {
         kind: clocks::Kind,
         place: Place,
     ) -> Result<Option<Failure>, Misuse> {
-        if !self.looks_for_races_in_graph() {
+        if !self.knows_order() {
             return Ok(None);
         }
         let (generation, current, when) = (self.generation, self.current, (place, self.time()));
@@ -272,7 +282,7 @@ impl State {
             return None;
         };
         let at = LocationId(number);
-        if !self.looks_for_races_in_graph() {
+        if !self.knows_order() {
             return None;
         }
         let graph = self.graph.as_mut()?;
@@ -296,8 +306,7 @@ impl State {
 
     /// The last step of a thread has written a location. Returns whether a plain load races with that.
     fn is_stored_in_graph(&mut self, id: ThreadId, at: Option<LocationId>) -> bool {
-        let (Some(at), Some(graph), true) = (at, &self.graph, self.looks_for_races_in_graph())
-        else {
+        let (Some(at), Some(graph), true) = (at, &self.graph, self.knows_order()) else {
             return false;
         };
         let Some(earlier) = graph.races.races_with_plain_load(at, id) else {

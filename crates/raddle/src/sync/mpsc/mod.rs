@@ -329,14 +329,19 @@ impl<T> Drop for Receiver<T> {
             shared.drop_receiver_in_graph(shared.made);
             return;
         }
+        let mut dropped = None;
         rt::perform_at(shared.made, |state| {
             let channel = shared.locate(state)?;
+            dropped = Some(channel);
             Ok(Operation::Store {
                 at: state.objects.channels[channel as usize].receiver,
                 value: 0,
                 order: Ordering::Release,
             })
         });
+        if let Some(channel) = dropped {
+            rt::with(|state| state.finds_messages(channel));
+        }
         // Without a buffer, those who wait with a message get it back.
         if shared.capacity != Some(0) {
             let messages = std::mem::take(shared.queue());
