@@ -75,6 +75,4 @@ pub use graph::{Event, EventId, Graph, Kind};
 pub use model::Model;
 pub use operation::{Effect, Location, Operation, Order, Target, Until, Update};
 pub use program::{Answer, Blocked, Next, Program};
-pub use trust::{
-    Counts, End, Leaf, Misled, Refused, Rule, Schedule, Stop, Trust, Visitor, moves,
-};
+pub use trust::{Counts, End, Leaf, Misled, Refused, Rule, Schedule, Stop, Trust, Visitor, moves};

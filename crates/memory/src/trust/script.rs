@@ -25,7 +25,9 @@ pub fn moves(graph: &Graph, threads: &[ThreadId], order: &[EventId]) -> Vec<Move
     let mut moves = Vec::with_capacity(order.len());
     for &id in order {
         let event = graph.event(id);
-        let writes = event.location.map(|location| written.entry(location).or_default());
+        let writes = event
+            .location
+            .map(|location| written.entry(location).or_default());
         let choice = match (event.kind, writes) {
             (Kind::Choice, _) => event.read as usize,
             (Kind::Write, Some(writes)) => {
@@ -128,7 +130,9 @@ impl<P: Program, V: Visitor<P>> Search<'_, P, V> {
             return Ok(());
         };
         let last = self.graph.last_place(location);
-        let place = last.checked_sub(choice).ok_or("there are not so many writes")?;
+        let place = last
+            .checked_sub(choice)
+            .ok_or("there are not so many writes")?;
         if let Operation::Write { .. } = operation {
             self.graph.insert(id, place + 1);
         } else {

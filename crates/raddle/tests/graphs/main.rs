@@ -1,4 +1,5 @@
 //! Executions that are graphs: real code under weak memory models.
 
+mod failures;
 mod litmus;
 mod random;
