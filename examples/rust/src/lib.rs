@@ -7,5 +7,8 @@ pub mod async_channel;
 pub mod bounded_queue;
 pub mod deque;
 pub mod hazard;
+pub mod orderings;
 pub mod queue;
 pub mod seqlock;
+
+use raddle::{cell, hint, sync, thread};

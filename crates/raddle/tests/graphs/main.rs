@@ -2,4 +2,5 @@
 
 mod failures;
 mod litmus;
+mod published;
 mod random;
