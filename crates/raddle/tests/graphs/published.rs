@@ -233,7 +233,7 @@ impl SeqLock {
     fn read<const RETRIES: bool>(&self) {
         loop {
             let version = self.version.load(Relaxed);
-            if version % 2 == 0 {
+            if version.is_multiple_of(2) {
                 fence(Acquire);
                 self.data.load(Relaxed);
                 fence(Acquire);

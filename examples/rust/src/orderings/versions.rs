@@ -62,7 +62,7 @@ impl SeqLock {
             let before = self.version.load(first);
             let pair = [self.pair[0].load(Relaxed), self.pair[1].load(Relaxed)];
             fence(again);
-            if before % 2 == 0 && self.version.load(Relaxed) == before {
+            if before.is_multiple_of(2) && self.version.load(Relaxed) == before {
                 return pair;
             }
             hint::spin_loop();
