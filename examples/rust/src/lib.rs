@@ -8,6 +8,7 @@ pub mod bounded_queue;
 pub mod deque;
 pub mod hazard;
 pub mod orderings;
+pub mod primitives;
 pub mod queue;
 pub mod seqlock;
 

@@ -2,5 +2,6 @@
 
 mod failures;
 mod litmus;
+mod mixed;
 mod published;
 mod random;
