@@ -3,5 +3,6 @@
 mod failures;
 mod litmus;
 mod mixed;
+mod programs;
 mod published;
 mod random;
