@@ -244,8 +244,7 @@ fn a_thread_that_is_started_by_another_one() {
         let theirs = x.clone();
         let outer = thread::spawn(move || {
             theirs.store(1, Relaxed);
-            let inner = theirs.clone();
-            thread::spawn(move || assert_eq!(inner.load(Relaxed), 1))
+            thread::spawn(move || assert_eq!(theirs.load(Relaxed), 1))
                 .join()
                 .unwrap();
         });
