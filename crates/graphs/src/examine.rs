@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 
 use raddle_explore::{Fault, Place, Property, PropertySet, System};
 use raddle_machine::Machine;
-use raddle_memory::{Blocked, Counts, End, Graph, Leaf, Model, Operation, Refused, Stop, Trust, Visitor};
+use raddle_memory::{
+    Blocked, Counts, End, Graph, Leaf, Model, Operation, Refused, Stop, Trust, Visitor,
+};
 use raddle_outcome::{Assumption, Ends, Executions, Kind, Outcome};
 use raddle_report::story::Story;
 use raddle_schedule::{Clock, Omission, ThreadId};

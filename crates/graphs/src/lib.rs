@@ -35,6 +35,7 @@ mod races;
 mod run;
 mod spin;
 mod story;
+mod unordered;
 
 pub use examine::{Examination, Graphs, MAX_EVENTS, Progress, Settings, Violation, examine};
 pub use raddle_memory::Model;

@@ -28,6 +28,8 @@ pub(crate) struct Teller<'r> {
     run: &'r Run,
     narrator: Narrator,
     steps: Vec<Event>,
+    /// Where each event was told, from 0.
+    told: HashMap<EventId, usize>,
     /// The writes of each location, in the order in which they were told.
     written: HashMap<Location, Vec<Written>>,
 }
@@ -39,6 +41,7 @@ impl<'r> Teller<'r> {
             run,
             narrator: Narrator::new(run.machine.clone()).keeping_places(),
             steps: Vec::new(),
+            told: HashMap::new(),
             written: HashMap::new(),
         };
         for made in &run.made[..steps] {
@@ -78,6 +81,7 @@ impl<'r> Teller<'r> {
             told.action += ", ";
             told.action += &remark;
         }
+        self.told.insert(event.id, self.steps.len());
         self.steps.push(told);
         self.note_write(event);
     }
@@ -169,7 +173,7 @@ impl<'r> Teller<'r> {
     /// Two accesses race.
     pub(crate) fn races(self, race: &Race, address: Address) -> Story {
         let name = self.narrator.name_at(address);
-        let notes = [race.one, race.other].map(|access| {
+        let accesses = [race.one, race.other].map(|access| {
             let does = if access.writes { "writes" } else { "reads" };
             let how = if access.is_atomic { ", atomically" } else { "" };
             Note {
@@ -178,11 +182,20 @@ impl<'r> Teller<'r> {
                 text: format!("{does} {name}{how}"),
             }
         });
+        let too_weak = self.run.too_weak(race);
+        let too_weak = too_weak.into_iter().filter_map(|one| {
+            let step = self.steps.get(*self.told.get(&one.event)?)?;
+            Some(Note {
+                thread: Some(one.thread),
+                at: step.at.clone(),
+                text: one.text,
+            })
+        });
         let ending = Ending {
             message: format!(
                 "data race: neither of two accesses of {name} happens before the other"
             ),
-            notes: notes.to_vec(),
+            notes: accesses.into_iter().chain(too_weak).collect(),
             ..Ending::default()
         };
         self.story(ending)

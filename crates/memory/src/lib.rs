@@ -64,6 +64,7 @@
 #![forbid(unsafe_code)]
 
 pub mod graph;
+mod missing;
 pub mod model;
 pub mod operation;
 pub mod program;
@@ -72,7 +73,8 @@ pub mod testing;
 pub mod trust;
 
 pub use graph::{Event, EventId, Graph, Kind};
+pub use missing::{Action, Missing, Point, Step, missing};
 pub use model::Model;
 pub use operation::{Effect, Location, Operation, Order, Target, Until, Update};
 pub use program::{Answer, Blocked, Next, Program};
-pub use trust::{Counts, End, Leaf, Misled, Refused, Rule, Schedule, Stop, Trust, Visitor, moves};
+pub use trust::{Counts, End, Leaf, Misled, Refused, Rule, Schedule, Stop, Trust, Visitor};

@@ -287,7 +287,12 @@ impl Operation {
 
 impl Operation {
     /// The thread that it starts or waits for.
-    pub(crate) fn child(&self) -> ThreadId {
+    ///
+    /// # Panics
+    ///
+    /// If it does neither.
+    #[must_use]
+    pub fn child(&self) -> ThreadId {
         match *self {
             Self::Spawn { child } | Self::Join { child } => child,
             _ => unreachable!("neither a spawn nor a join"),

@@ -8,6 +8,7 @@ pub mod explorer;
 pub mod explorers;
 pub mod testing;
 pub mod trace;
+pub mod workers;
 
 pub use class::{ClassHash, class_of};
 pub use clock::Clock;

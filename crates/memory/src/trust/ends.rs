@@ -98,6 +98,32 @@ pub struct Counts {
 }
 
 impl Counts {
+    /// Adds what another worker has done.
+    pub(super) fn absorb(&mut self, other: &Self) {
+        let Self {
+            ends,
+            runs,
+            events,
+            replayed,
+            checks,
+            in_doubt,
+            revisits,
+            deepest,
+            longest,
+        } = other;
+        for (mine, theirs) in self.ends.iter_mut().zip(ends) {
+            *mine += theirs;
+        }
+        self.runs += runs;
+        self.events += events;
+        self.replayed += replayed;
+        self.checks += checks;
+        self.in_doubt += in_doubt;
+        self.revisits += revisits;
+        self.deepest = self.deepest.max(*deepest);
+        self.longest = self.longest.max(*longest);
+    }
+
     /// How many graphs end so.
     #[must_use]
     pub fn of(&self, end: End) -> u64 {

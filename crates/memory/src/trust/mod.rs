@@ -97,6 +97,7 @@
 
 mod ends;
 mod maximal;
+mod parallel;
 mod replay;
 mod rules;
 mod script;
@@ -114,7 +115,7 @@ use crate::program::Program;
 pub use ends::{Counts, End, Leaf, Stop, Visitor};
 pub(crate) use replay::{Replayed, replay};
 pub use rules::Rule;
-pub use script::{Misled, moves};
+pub use script::Misled;
 use search::{Rules, Search};
 
 /// Which thread makes the next event. The graphs are the same with all of them.
@@ -244,7 +245,7 @@ impl Trust {
         visitor: &mut impl Visitor<P>,
     ) -> Result<Coverage, Refused> {
         let mut search = self.search(program, visitor);
-        let ended = search.run();
+        let ended = search.run(&mut |_| ());
         self.counts = search.counts;
         let left_out = search.left_out;
         Ok(left_out.covering(match ended? {

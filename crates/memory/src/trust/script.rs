@@ -5,54 +5,16 @@
 //! modification order; for a write, how many come after it. So 0 is the default everywhere, and an execution that is sequentially consistent in this order has few other
 //! numbers. Threads are numbered in the order in which [`Program::threads`] has them: their ids may be others in another process.
 
-use std::collections::HashMap;
 use std::ops::ControlFlow;
 
-use raddle_schedule::{Move, ThreadId};
+use raddle_schedule::Move;
 
 use super::ends::Visitor;
 use super::search::Search;
 use super::{Refused, Trust};
-use crate::graph::{EventId, Graph, Kind};
-use crate::operation::{Effect, Location, Operation};
+use crate::graph::EventId;
+use crate::operation::{Effect, Operation};
 use crate::program::{Next, Program};
-
-/// The moves that lead to a graph, by the order in which a run has made its events, and the threads of that run.
-#[must_use]
-pub fn moves(graph: &Graph, threads: &[ThreadId], order: &[EventId]) -> Vec<Move> {
-    let number = |id| threads.iter().position(|&thread| thread == id);
-    let mut written: HashMap<Location, Vec<EventId>> = HashMap::new();
-    let mut moves = Vec::with_capacity(order.len());
-    for &id in order {
-        let event = graph.event(id);
-        let writes = event
-            .location
-            .map(|location| written.entry(location).or_default());
-        let choice = match (event.kind, writes) {
-            (Kind::Choice, _) => event.read as usize,
-            (Kind::Write, Some(writes)) => {
-                let at = writes.partition_point(|other| graph.event(*other).place < event.place);
-                writes.insert(at, id);
-                writes.len() - 1 - at
-            }
-            (_, Some(writes)) => {
-                let from = graph.place(event.from);
-                let at = writes.partition_point(|other| graph.event(*other).place <= from);
-                let later = writes.len() - at;
-                if event.kind == Kind::Update {
-                    writes.insert(at, id);
-                }
-                later
-            }
-            (_, None) => 0,
-        };
-        moves.push(Move {
-            thread: ThreadId(number(id.thread).map_or(u32::MAX, |number| number as u32)),
-            choice: choice as u32,
-        });
-    }
-    moves
-}
 
 /// A list of moves does not lead to an execution of the program.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -35,7 +35,7 @@ impl Rules {
 
 /// What was not tried yet. The graph on which it is tried is the one that the search has, cut back to the time of the frame, or one that was put aside.
 #[derive(Debug)]
-enum Frame {
+pub(super) enum Frame {
     /// What one event does otherwise.
     Event {
         event: EventId,
@@ -54,8 +54,44 @@ enum Frame {
     Revisit(Box<Graph>),
 }
 
+impl Frame {
+    /// How much is still to be tried.
+    pub(super) fn left(&self) -> usize {
+        match self {
+            Self::Event { todo, .. } => todo.len(),
+            Self::Leaf { waiting, .. } => waiting.len(),
+            Self::Revisit(_) => 0,
+        }
+    }
+
+    /// Takes what is still to be tried, or half of it, for another worker.
+    pub(super) fn take(&mut self, half: bool) -> Self {
+        let from = |left: usize| if half { left / 2 } else { 0 };
+        match self {
+            Self::Event {
+                event,
+                by,
+                time,
+                todo,
+            } => Self::Event {
+                event: *event,
+                by: *by,
+                time: *time,
+                todo: todo.split_off(from(todo.len())),
+            },
+            Self::Leaf { time, waiting, .. } => Self::Leaf {
+                time: *time,
+                // The program of the other worker has made no run of that number.
+                run: u64::MAX,
+                waiting: waiting.split_off(from(waiting.len())),
+            },
+            Self::Revisit(_) => unreachable!("a revisit has nothing left to be tried"),
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
-enum Alternative {
+pub(super) enum Alternative {
     /// It chooses this.
     Choose(u32),
     /// It reads from this write.
@@ -81,7 +117,7 @@ pub(super) struct Search<'a, P, V> {
     pub(super) graph: Graph,
     pub(super) counts: Counts,
     pub(super) left_out: LeftOut,
-    stack: Vec<Frame>,
+    pub(super) stack: Vec<Frame>,
     seed: u64,
     /// How many graphs are put aside.
     aside: u64,
@@ -120,12 +156,16 @@ impl<'a, P: Program, V: Visitor<P>> Search<'a, P, V> {
         }
     }
 
-    /// Visits the empty graph, and all that follows from it.
-    pub(super) fn run(&mut self) -> Result<ControlFlow<()>, Refused> {
+    /// Visits the graph, and all that follows from it and from what is still to be tried. Between two leaves, `pause` may look at the search.
+    pub(super) fn run(
+        &mut self,
+        pause: &mut impl FnMut(&mut Self),
+    ) -> Result<ControlFlow<()>, Refused> {
         loop {
             if self.extend_to_leaf()?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
+            pause(self);
             if !self.backtrack()? {
                 return Ok(ControlFlow::Continue(()));
             }
@@ -402,8 +442,16 @@ impl<'a, P: Program, V: Visitor<P>> Search<'a, P, V> {
         threads.into_iter().map(stop).collect()
     }
 
+    /// Nothing is left to be tried but this frame, on this graph.
+    pub(super) fn go_on_with(&mut self, graph: Graph, frame: Frame) {
+        self.graph = graph;
+        self.stack.clear();
+        self.stack.push(frame);
+        self.is_in_step = false;
+    }
+
     /// Takes the next alternative that is consistent. Whether there was one.
-    fn backtrack(&mut self) -> Result<bool, Refused> {
+    pub(super) fn backtrack(&mut self) -> Result<bool, Refused> {
         while let Some(frame) = self.stack.last_mut() {
             self.is_in_step = false;
             match frame {

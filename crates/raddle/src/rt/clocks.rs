@@ -129,16 +129,22 @@ pub(crate) struct Touch {
     pub(crate) thread: ThreadId,
     pub(crate) place: Place,
     pub(crate) writes: bool,
+    /// How many steps and fences of the execution were made before it, and whether it was over before the last of those of its thread.
+    pub(crate) at: usize,
+    pub(crate) was_over: bool,
+    /// The time of the thread.
     time: u32,
 }
 
 impl Touch {
     /// An access that somebody else has found out about.
-    pub(crate) fn new(thread: ThreadId, place: Place, writes: bool) -> Self {
+    pub(crate) fn new(thread: ThreadId, (place, at): (Place, usize), kind: Kind) -> Self {
         Self {
             thread,
             place,
-            writes,
+            writes: kind.writes,
+            at,
+            was_over: kind.has_ended,
             time: 0,
         }
     }
@@ -288,11 +294,16 @@ impl Clocks {
     }
 
     /// A store was made at a place. Returns an earlier plain load that races with it.
-    pub(crate) fn stored(&mut self, id: ThreadId, at: LocationId, place: Place) -> Option<Touch> {
+    pub(crate) fn stored(
+        &mut self,
+        id: ThreadId,
+        at: LocationId,
+        when: (Place, usize),
+    ) -> Option<Touch> {
         if !self.active {
             return None;
         }
-        let touch = self.touch_now(id, place, true);
+        let touch = self.touch_now(id, when, true);
         let location = self.locations.at(at.index());
         location.stores.retain(|store| store.thread != id);
         location.stores.push(touch);
@@ -308,9 +319,9 @@ impl Clocks {
         &mut self,
         id: ThreadId,
         at: LocationId,
-        place: Place,
+        when: (Place, usize),
     ) -> Option<Touch> {
-        let touch = self.touch_now(id, place, false);
+        let touch = self.touch_now(id, when, false);
         let location = self.locations.at(at.index());
         location.plain_loads.retain(|load| load.thread != id);
         location.plain_loads.push(touch);
@@ -321,12 +332,14 @@ impl Clocks {
             .copied()
     }
 
-    fn touch_now(&mut self, id: ThreadId, place: Place, writes: bool) -> Touch {
-        Touch {
-            thread: id,
-            place,
+    fn touch_now(&mut self, id: ThreadId, when: (Place, usize), writes: bool) -> Touch {
+        let kind = Kind {
             writes,
+            has_ended: false,
+        };
+        Touch {
             time: self.thread(id).now.of(id),
+            ..Touch::new(id, when, kind)
         }
     }
 
@@ -496,7 +509,7 @@ impl Clocks {
         cell: u32,
         id: ThreadId,
         kind: Kind,
-        place: Place,
+        when: (Place, usize),
     ) -> Option<Touch> {
         let writes = kind.writes;
         if !self.active {
@@ -507,10 +520,8 @@ impl Clocks {
         let ordered =
             |earlier: &Touch| earlier.thread == id || now.of(earlier.thread) >= earlier.time;
         let mut touch = Touch {
-            thread: id,
-            place,
-            writes,
             time: now.of(id),
+            ..Touch::new(id, when, kind)
         };
         if kind.has_ended {
             // It was over when the thread made its last operation, unless it began after that.
@@ -518,6 +529,7 @@ impl Clocks {
             let begun = mine.find(|earlier| earlier.thread == id && earlier.writes == writes);
             let latest = begun.map_or(touch.time, |begun| begun.time);
             touch.time = latest.max(*before);
+            touch.was_over = touch.time == *before;
         }
         let racing = cell.write.filter(|write| !ordered(write)).or_else(|| {
             let mut reads = cell.reads.iter().copied().filter(|_| writes);

@@ -25,6 +25,7 @@ use raddle_schedule::{Diverged, Execution as _, LocationId, Move, Observed, Read
 
 use super::Place;
 use super::failure::{Failure, FailureKind, Remark};
+use super::graph::Scripted;
 use super::objects::Kind;
 use super::operation::Operation;
 use super::program::Program;
@@ -38,6 +39,8 @@ pub(crate) const LEAST_ADDRESS: u64 = 1 << 20;
 #[derive(Clone, Copy, Debug)]
 struct Deed {
     made: Move,
+    /// The step that it has read from, where executions are graphs.
+    from: Option<usize>,
     result: u64,
     /// Whether it is no compare-exchange that failed.
     succeeded: bool,
@@ -46,12 +49,16 @@ struct Deed {
 
 /// What a whole execution did.
 #[derive(Clone, Debug)]
-pub(crate) struct Record(Vec<Deed>);
+pub(crate) struct Record {
+    deeds: Vec<Deed>,
+    /// Where executions are graphs: how to do it again.
+    script: Vec<Scripted>,
+}
 
 impl Record {
     /// How many steps it made.
     pub(crate) fn steps(&self) -> usize {
-        self.0.len()
+        self.deeds.len()
     }
 }
 
@@ -154,15 +161,17 @@ impl Deeds {
     #[inline]
     fn compare(
         &mut self,
-        made: Move,
+        made: (Move, Option<usize>),
         step: &Made,
         next: Option<&Announced>,
         failed: bool,
     ) -> Option<Deed> {
+        let (made, from) = made;
         let index = self.done;
         self.done += 1;
         let deed = || Deed {
             made,
+            from,
             result: step.result,
             succeeded: succeeds(step),
             next: next.map(|next| (next.operation, next.place)),
@@ -170,7 +179,7 @@ impl Deeds {
         if self.follows
             && !failed
             && let Some(earlier) = self.deeds.get_mut(index)
-            && earlier.made == made
+            && (earlier.made, earlier.from) == (made, from)
         {
             if earlier.gives_the_same(step) && earlier.is_before(next) {
                 return None;
@@ -285,7 +294,11 @@ impl State {
         };
         let next = self.threads[made.thread.index()].next();
         let failed = self.failure.is_some();
-        match self.deeds.compare(made, step, next, failed) {
+        let from = self.graph.as_ref().and_then(|graph| {
+            let link = graph.link(self.deeds.done)?;
+            link.from
+        });
+        match self.deeds.compare((made, from), step, next, failed) {
             None => Ok(()),
             Some(before) => self.tell_apart(made, &before),
         }
@@ -351,7 +364,10 @@ impl Program {
     /// What this execution did.
     pub(crate) fn record(&self) -> Record {
         let state = self.runtime.state.borrow();
-        Record(state.deeds.deeds[..state.deeds.done].to_vec())
+        Record {
+            deeds: state.deeds.deeds[..state.deeds.done].to_vec(),
+            script: state.script(),
+        }
     }
 
     /// Runs an execution again.
@@ -363,11 +379,16 @@ impl Program {
         self.restart();
         {
             let deeds = &mut self.runtime.state.borrow_mut().deeds;
-            deeds.deeds.clone_from(&record.0);
+            deeds.deeds.clone_from(&record.deeds);
             deeds.follows = true;
         }
         let mut step = Observed::default();
-        for deed in &record.0 {
+        if !record.script.is_empty() {
+            let made = self.make_script_again(&record.script);
+            made.map_err(|diverged| not_the_same(&diverged))?;
+            return self.is_still_right();
+        }
+        for deed in &record.deeds {
             let thread = deed.made.thread;
             if !self.threads().contains(&thread) || self.readiness(thread) != Readiness::Enabled {
                 let name = self.runtime.state.borrow().name_of(thread);
@@ -381,6 +402,11 @@ impl Program {
             let made = self.step(deed.made, &mut step);
             made.map_err(|diverged| not_the_same(&diverged))?;
         }
+        self.is_still_right()
+    }
+
+    /// Ends an execution that was made again and had not failed.
+    fn is_still_right(&mut self) -> Result<(), Failure> {
         match self.finish() {
             Some(failure) => Err(not_the_same(&Diverged {
                 expected: "the execution did not fail".into(),

@@ -46,7 +46,12 @@ impl Failure {
             _ => self.message.clone(),
         };
         let mut remarks = Vec::new();
-        for Remark { thread, at, text } in &self.remarks {
+        let counts = match self.kind {
+            // What would order two accesses depends on how the one came to be made after the other.
+            FailureKind::DataRace => 2,
+            _ => usize::MAX,
+        };
+        for Remark { thread, at, text } in self.remarks.iter().take(counts) {
             let text = if is_own {
                 without_numbers(text)
             } else {

@@ -81,8 +81,9 @@ impl State {
         if let Operation::CompareExchange { expected, .. } = *operation {
             self.compare_addresses(expected, effect.result, place);
         }
+        let now = self.time();
         if let Some(at) = stores
-            && let Some(earlier) = self.clocks.stored(id, at, place)
+            && let Some(earlier) = self.clocks.stored(id, at, (place, now))
         {
             let race = self.race(&earlier, true, place);
             self.fail(race);

@@ -33,6 +33,7 @@ mod statics;
 mod story;
 mod teardown;
 mod thread;
+mod unordered;
 mod unwinding;
 mod verdict;
 mod views;

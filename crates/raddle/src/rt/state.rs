@@ -23,6 +23,7 @@ use super::polling::{Pasts, Sites, Turns};
 use super::quarantine::{Earlier, Quarantine};
 use super::statics::{self, Copies};
 use super::thread::{Announced, Body, Names, Thread};
+use super::unordered::Fence;
 use super::views::Views;
 use super::{Place, here};
 
@@ -63,6 +64,8 @@ pub(crate) struct State {
     /// Who sleeps where, by thread.
     pub(super) sleepers: Vec<(LocationId, ThreadId)>,
     pub(crate) made: Vec<Made>,
+    /// Fences that are no steps.
+    pub(super) fences: Vec<Fence>,
     pub(super) nested: Vec<Nested>,
     pub(crate) accesses: Vec<ValuedAccess>,
     pub(crate) panics: Vec<Panic>,
@@ -158,6 +161,7 @@ impl State {
             threads: Vec::new(),
             started: Vec::new(),
             sleepers: Vec::new(),
+            fences: Vec::new(),
             made: Vec::with_capacity(MANY),
             nested: Vec::new(),
             accesses: Vec::with_capacity(MANY),
@@ -200,6 +204,7 @@ impl State {
         self.started.clear();
         self.sleepers.clear();
         self.made.clear();
+        self.fences.clear();
         self.nested.clear();
         self.accesses.clear();
         self.panics.clear();
@@ -339,21 +344,20 @@ impl State {
             }
             Known::Stale => return Err(Misuse::Stale(Kind::Cell)),
         };
-        let racing = self.clocks.touch(cell, self.current, kind, place);
+        let when = (place, self.time());
+        let racing = self.clocks.touch(cell, self.current, kind, when);
         Ok(racing.map(|earlier| self.race(&earlier, kind.writes, place)))
     }
 
     /// An atomic was read by a plain load. Returns the race that this is.
     pub(crate) fn plain_load(&mut self, id: &Id, place: Place) -> Option<Failure> {
         if self.is_graph() {
-            self.refuse_in_graph(place, "a plain load of an atomic");
-            return None;
+            return self.plain_load_in_graph(id, place);
         }
         match (self.clocks.need(), id.number(self.generation)) {
             (Need::Known, Known::Number(number)) => {
-                let earlier = self
-                    .clocks
-                    .plain_load(self.current, LocationId(number), place);
+                let (at, when) = (LocationId(number), (place, self.time()));
+                let earlier = self.clocks.plain_load(self.current, at, when);
                 earlier.map(|earlier| self.race(&earlier, false, place))
             }
             (Need::Learned, _) => {

@@ -324,29 +324,6 @@ impl State {
             ],
         })
     }
-
-    /// What to say of two accesses that race.
-    pub(crate) fn race(
-        &self,
-        earlier: &super::clocks::Touch,
-        writes: bool,
-        place: super::Place,
-    ) -> Failure {
-        let word = |writes| if writes { "writes" } else { "reads" };
-        let now = self.current;
-        Failure {
-            kind: FailureKind::DataRace,
-            message: format!(
-                "data race: {} and {} access a cell, and nothing orders that",
-                self.name_of(earlier.thread),
-                self.name_of(now)
-            ),
-            remarks: vec![
-                Remark::new(earlier.thread, earlier.place, word(earlier.writes)),
-                Remark::new(now, place, word(writes)),
-            ],
-        }
-    }
 }
 
 /// Keeps the list of locks that a thread holds.

@@ -31,10 +31,7 @@ pub fn fence(order: Ordering) {
         rt::perform(|_| Ok(Operation::Fence { order }));
         return;
     }
-    rt::with(|state| {
-        let current = state.current;
-        state.clocks.fence(current, order);
-    });
+    rt::with(|state| state.note_fence(order));
 }
 
 /// As [`hint::spin_loop`](crate::hint::spin_loop).

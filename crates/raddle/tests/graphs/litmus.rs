@@ -86,3 +86,44 @@ fn message_passing() {
     assert_eq!(found, BTreeSet::from([(0, 0), (0, 1), (0, 2), (0, 3)]));
     assert_eq!(executions, 4);
 }
+
+/// Several workers find the same executions, each once, and a failure that one of them finds can be replayed.
+#[test]
+fn several_workers_find_what_one_finds() {
+    let body = |fails: bool| {
+        move || {
+            let shared = raddle::sync::Arc::new([const { AtomicU32::new(0) }; 3]);
+            let threads: Vec<_> = (0..3)
+                .map(|number: usize| {
+                    let shared = shared.clone();
+                    thread::spawn(move || {
+                        shared[number].store(1, Relaxed);
+                        shared[2].fetch_add(1, AcqRel);
+                        shared[(number + 1) % 2].load(Acquire)
+                    })
+                })
+                .collect();
+            let seen: Vec<u32> = threads
+                .into_iter()
+                .map(|thread| thread.join().unwrap())
+                .collect();
+            assert!(!fails || seen != [0, 1, 0]);
+        }
+    };
+    let checker = |workers| {
+        Checker::new()
+            .memory(Memory::Rc11)
+            .explorer("graphs")
+            .workers(workers)
+    };
+    let alone = checker(1).check(body(false));
+    assert!(alone.complete && alone.executions > 50, "{alone:?}");
+    for workers in [2, 3] {
+        let together = checker(workers).check(body(false));
+        assert!(together.complete);
+        assert_eq!(together.executions, alone.executions);
+        let failed = checker(workers).run(body(true)).expect_err("it can be so");
+        let again = Checker::new().replay(&failed.schedule).run(body(true));
+        assert_eq!(again.expect_err("as before").failure, failed.failure);
+    }
+}

@@ -3,6 +3,8 @@
 mod failures;
 mod litmus;
 mod mixed;
+mod nondeterminism;
+mod plain;
 mod programs;
 mod published;
 mod random;

@@ -197,8 +197,9 @@ fn real(script: &Script, memory: Memory) -> Found {
             let races = kinds.clone().any(|kind| kind == FailureKind::DataRace);
             assert!(
                 races || failed.found.exhausted,
-                "{:?}",
-                failed.found.assumptions
+                "{:?}, {}",
+                failed.found.assumptions,
+                failed.text
             );
             Found {
                 complete,

@@ -96,9 +96,9 @@ fn explore_here<T: Ord>(
             ControlFlow::Continue(())
         };
         if let How::Graphs(memory) = how {
-            let mut ended = |program: &mut Program, failure: Option<Failure>| {
+            let mut ended = |program: &mut Program, failure: Option<Option<Failure>>| {
                 // Before the body is run again.
-                let outcome = outcome(failure);
+                let outcome = failure.and_then(&outcome);
                 learned = program.learned(&mut || true);
                 if learned {
                     return ControlFlow::Break(());

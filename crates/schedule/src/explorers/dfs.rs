@@ -8,10 +8,10 @@ use std::ops::ControlFlow;
 
 use raddle_outcome::{Coverage, Extent, LeftOut};
 
-use super::workers::{Pool, Stoppable};
 use crate::execution::{Diverged, Execution, Move, Observed, Readiness, ThreadId};
 use crate::explorer::{Explorer, Visitor, part_done};
 use crate::trace::Trace;
+use crate::workers::{Pool, Stoppable};
 
 /// The naive search.
 #[derive(Clone, Copy, Debug, Default)]

@@ -7,7 +7,6 @@ pub mod optimal;
 pub mod random;
 mod registry;
 pub mod replay;
-mod workers;
 
 pub use bounded::{Bounded, Deepening};
 pub use chess::{Algorithm1, Algorithm2};

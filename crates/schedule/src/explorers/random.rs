@@ -4,10 +4,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use raddle_outcome::{Coverage, Extent, Kind, LeftOut};
 
-use super::workers::{Pool, Stoppable};
 use crate::execution::{Diverged, Execution, Move, Observed, Readiness, ThreadId};
 use crate::explorer::{Explorer, Omission, Visitor};
 use crate::trace::Trace;
+use crate::workers::{Pool, Stoppable};
 
 /// Random schedules, each step by any thread that can move, until the visitor has seen enough.
 #[derive(Clone, Copy, Debug)]

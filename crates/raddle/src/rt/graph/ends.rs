@@ -2,9 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use raddle_memory::{End, Leaf, Refused, Stop, Trust, moves};
+use raddle_memory::{End, Leaf, Refused, Stop, Trust};
 use raddle_outcome::Coverage;
-use raddle_schedule::Execution as _;
 
 use super::Graphs;
 use crate::Memory;
@@ -29,7 +28,7 @@ impl Verdict {
 }
 
 impl Program {
-    /// Explores the execution graphs under a memory model, each once, and tells what is wrong with each that is an execution: for tests.
+    /// Explores the execution graphs under a memory model, each once, and tells what is wrong with each, if it is an execution: for tests.
     ///
     /// # Errors
     ///
@@ -38,27 +37,21 @@ impl Program {
     pub fn explore_graphs(
         &mut self,
         memory: Memory,
-        ended: &mut dyn FnMut(&mut Self, Option<Failure>) -> ControlFlow<()>,
+        ended: &mut dyn FnMut(&mut Self, Option<Option<Failure>>) -> ControlFlow<()>,
     ) -> Result<Coverage, Refused> {
         if self.model() != Some(memory.into()) {
             self.run_from_graphs(Some(memory.into()));
         }
-        let mut leaf = |graphs: &mut Graphs<'_>, leaf: &Leaf<'_>| {
+        let mut leaf = |graphs: &mut Graphs<&mut Self>, leaf: &Leaf<'_>| {
             let verdict = graphs.program.finish_graph(leaf);
-            match verdict.is_infeasible {
-                true => ControlFlow::Continue(()),
-                false => ended(graphs.program, verdict.failure),
-            }
+            let failure = (!verdict.is_infeasible).then_some(verdict.failure);
+            ended(&mut *graphs.program, failure)
         };
         Trust::new(memory.into()).explore(&mut Graphs::new(self), &mut leaf)
     }
 
     /// Ends an execution to whose graph no thread can add an event, and says what is wrong with it.
     pub(crate) fn finish_graph(&mut self, leaf: &Leaf<'_>) -> Verdict {
-        let moves = moves(leaf.graph, self.threads(), &self.events());
-        if let Some(graph) = &mut self.runtime.state.borrow_mut().graph {
-            graph.moves = moves;
-        }
         let failure = match leaf.end {
             End::Failed | End::Complete => None,
             End::Spinning | End::Infeasible if self.is_cut_at().is_none() => return Verdict::NONE,

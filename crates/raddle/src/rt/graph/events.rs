@@ -21,7 +21,7 @@ pub(super) enum Meaning {
     Infeasible,
 }
 
-pub(super) fn order(order: Ordering) -> Order {
+pub(in crate::rt) fn order(order: Ordering) -> Order {
     match order {
         Ordering::Relaxed => Order::Relaxed,
         Ordering::Acquire => Order::Acquire,
@@ -266,6 +266,16 @@ fn update_of(operation: &Operation) -> Option<memory::Update> {
         }
         _ => return None,
     })
+}
+
+/// The ordering of an operation that the code under test could not have given it: all, where it is made of others.
+pub(in crate::rt) fn order_of(operation: &Operation) -> Order {
+    match *operation {
+        Operation::Finish { .. } | Operation::End { .. } => Order::Release,
+        Operation::Join { .. } | Operation::JoinAll { .. } => Order::Acquire,
+        Operation::Await { order: asked, .. } => order(asked),
+        _ => update_of(operation).map_or(Order::AcqRel, |update| update.order),
+    }
 }
 
 impl State {

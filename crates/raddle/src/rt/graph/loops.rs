@@ -18,7 +18,7 @@
 
 use raddle_memory::Blocked;
 use raddle_outcome::Kind;
-use raddle_schedule::{LocationId, Move, Observed, ThreadId};
+use raddle_schedule::{Diverged, LocationId, Move, Observed, ThreadId};
 
 use super::{InGraph, Made};
 use crate::rt::objects::Outside;
@@ -181,31 +181,54 @@ impl Program {
     /// Makes the steps of a script, and freezes what one thread sees. Returns whether that was possible.
     pub(in crate::rt) fn follow_script(&mut self, thread: ThreadId, script: &[Scripted]) -> bool {
         let mut step = Observed::default();
-        for scripted in script {
-            let Scripted { step: next, made } = *scripted;
-            let runs_on = {
-                let mut state = self.runtime.state.borrow_mut();
-                match made {
-                    Some(made) => state.make_event_again(next, made, &mut step),
-                    None => state.make(next.thread, next.choice, &mut step),
-                }
-            };
-            let is_begin = made.is_none() && self.runtime.state.borrow().is_beginning(next.thread);
-            if self
-                .runtime
-                .state
-                .borrow_mut()
-                .deeds
-                .was_possible()
-                .is_err()
-            {
-                return false;
-            }
-            if runs_on {
-                self.run(next.thread, is_begin);
-            }
+        let mut script = script.iter();
+        let is_made = script.all(|scripted| self.make_scripted(scripted, &mut step).is_ok());
+        if is_made {
+            self.runtime.state.borrow_mut().freeze_for(thread);
         }
-        self.runtime.state.borrow_mut().freeze_for(thread);
-        true
+        is_made
+    }
+
+    /// Makes the steps of a script in a new execution, and compares them with what they did before.
+    pub(in crate::rt) fn make_script_again(&mut self, script: &[Scripted]) -> Result<(), Diverged> {
+        if let Some(graph) = &mut self.runtime.state.borrow_mut().graph {
+            graph.begin();
+            graph.is_scripted = true;
+        }
+        let mut step = Observed::default();
+        for scripted in script {
+            let thread = scripted.step.thread;
+            let is_there = {
+                let state = self.runtime.state.borrow();
+                state.started.contains(&thread) && state.thread(thread).next().is_some()
+            };
+            if !is_there {
+                let name = self.runtime.state.borrow().name_of(thread);
+                return Err(Diverged {
+                    expected: format!("{name} could go on"),
+                    found: format!("{name} cannot"),
+                });
+            }
+            self.make_scripted(scripted, &mut step)?;
+            self.runtime.state.borrow_mut().compare(scripted.step)?;
+        }
+        Ok(())
+    }
+
+    fn make_scripted(&mut self, scripted: &Scripted, step: &mut Observed) -> Result<(), Diverged> {
+        let Scripted { step: next, made } = *scripted;
+        let (runs_on, is_begin) = {
+            let mut state = self.runtime.state.borrow_mut();
+            let runs_on = match made {
+                Some(made) => state.make_event_again(next, made, step),
+                None => state.make(next.thread, next.choice, step),
+            };
+            state.deeds.was_possible()?;
+            (runs_on, made.is_none() && state.is_beginning(next.thread))
+        };
+        if runs_on {
+            self.run(next.thread, is_begin);
+        }
+        Ok(())
     }
 }

@@ -38,17 +38,19 @@
 mod ends;
 mod events;
 mod loops;
+mod moves;
 mod races;
 mod run;
 
 use raddle_memory::{EventId, Location, Model};
-use raddle_schedule::{LocationId, Move, ThreadId};
+use raddle_schedule::{LocationId, ThreadId};
 
 use super::Place;
 use super::polling::Past;
 use super::program::Program;
 use super::state::State;
 pub(crate) use ends::Verdict;
+pub(super) use events::{order, order_of};
 pub(super) use loops::{Iteration, Scripted, Stop};
 pub(crate) use run::Graphs;
 
@@ -63,8 +65,8 @@ pub(crate) struct InGraph {
     races: races::Races,
     /// By step.
     made: Vec<Option<Made>>,
-    /// The moves that lead to the graph, once it is known how the execution ends.
-    moves: Vec<Move>,
+    /// Whether it is made again by a script.
+    is_scripted: bool,
     /// What is not supported was about to be done.
     refused: Option<(Place, &'static str)>,
 }
@@ -109,6 +111,14 @@ struct Made {
     past: Past,
 }
 
+/// How a step is connected with others.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Link {
+    /// The step that it has read from.
+    pub(super) from: Option<usize>,
+    pub(super) writes: bool,
+}
+
 impl InGraph {
     pub(crate) fn new(model: Model) -> Self {
         Self {
@@ -117,7 +127,7 @@ impl InGraph {
             threads: Vec::new(),
             races: races::Races::default(),
             made: Vec::new(),
-            moves: Vec::new(),
+            is_scripted: false,
             refused: None,
         }
     }
@@ -127,7 +137,7 @@ impl InGraph {
         self.threads.clear();
         self.races.begin();
         self.made.clear();
-        self.moves.clear();
+        self.is_scripted = false;
         self.refused = None;
     }
 
@@ -151,10 +161,13 @@ impl InGraph {
         lane.events.get(id.index as usize).copied()
     }
 
-    /// The events of this run, in the order in which they were made.
-    fn order(&self) -> Vec<EventId> {
-        let made = self.made.iter().flatten();
-        made.map(|made| made.id).collect()
+    /// What a step that is an event has read from, and whether it writes.
+    pub(super) fn link(&self, step: usize) -> Option<Link> {
+        let made = self.made.get(step).copied().flatten()?;
+        Some(Link {
+            from: made.from,
+            writes: made.place > 0,
+        })
     }
 }
 
@@ -173,22 +186,9 @@ impl Program {
         state.graph.as_ref().map(|graph| graph.model)
     }
 
-    /// The moves that lead to this execution, if it is run from a graph.
-    pub(super) fn moves_in_graph(&self) -> Option<Vec<Move>> {
-        let state = self.runtime.state.borrow();
-        state.graph.as_ref().map(|graph| graph.moves.clone())
-    }
-
     /// What was refused in this execution, and where.
     pub(crate) fn refused(&self) -> Option<(Place, &'static str)> {
         self.runtime.state.borrow().graph.as_ref()?.refused
-    }
-
-    /// The events of this execution, in the order in which they were made.
-    pub(crate) fn events(&self) -> Vec<EventId> {
-        let state = self.runtime.state.borrow();
-        let graph = state.graph.as_ref();
-        graph.map_or_else(Vec::new, |graph| graph.order())
     }
 }
 

@@ -8,10 +8,10 @@
 //! - **Accesses that go on.** One that lasts until the thread's last operation is compared as it was before that operation.
 
 use raddle_memory::races::{Access, Cells};
-use raddle_schedule::ThreadId;
+use raddle_schedule::{LocationId, ThreadId};
 
 use crate::rt::Place;
-use crate::rt::clocks::Kind;
+use crate::rt::clocks::{Kind, Touch};
 
 /// For each thread, how many of its events are known.
 type Clock = Vec<u32>;
@@ -45,7 +45,10 @@ pub(super) struct Races {
     threads: Vec<Known>,
     /// What those knew who have dropped a reference, by what it refers to.
     references: Vec<Clock>,
-    places: Vec<(usize, Access, Place)>,
+    /// The accesses by their cells.
+    touches: Vec<(usize, Access, Touch)>,
+    /// Plain loads of atomics. A plain load is no atomic access, so nothing orders it with stores.
+    plain_loads: Vec<(LocationId, Access, Touch)>,
 }
 
 impl Races {
@@ -54,7 +57,8 @@ impl Races {
         self.count = 0;
         self.threads.clear();
         self.references.clear();
-        self.places.clear();
+        self.touches.clear();
+        self.plain_loads.clear();
     }
 
     fn thread(&mut self, thread: ThreadId) -> &mut Known {
@@ -88,14 +92,14 @@ impl Races {
         (self.count - 1) as u32
     }
 
-    /// A cell is accessed. Returns the earlier access that this races with: who made it, whether it writes, and where.
+    /// A cell is accessed. Returns the earlier access that this races with.
     pub(super) fn touch(
         &mut self,
         cell: u32,
         thread: ThreadId,
         kind: Kind,
-        place: Place,
-    ) -> Option<(ThreadId, bool, Place)> {
+        when: (Place, usize),
+    ) -> Option<Touch> {
         let cell = cell as usize;
         let Known {
             events,
@@ -111,14 +115,46 @@ impl Races {
         };
         let clock = if has_ended { &before } else { &now };
         let race = self.cells.access(cell, access, clock);
-        let earlier = race.map(|race| {
-            let mut places = self.places.iter().rev();
-            let found = places.find(|(at, one, _)| (*at, *one) == (cell, race.one));
-            let at = found.map_or(place, |found| found.2);
-            (race.one.thread, race.one.writes, at)
+        let earlier = race.and_then(|race| {
+            let mut touches = self.touches.iter().rev();
+            let found = touches.find(|(at, one, _)| (*at, *one) == (cell, race.one));
+            found.map(|found| found.2)
         });
-        self.places.push((cell, access, place));
+        let was_over = Kind { has_ended, ..kind };
+        self.touches
+            .push((cell, access, Touch::new(thread, when, was_over)));
         earlier
+    }
+
+    /// Whether an event happens before what a thread does now.
+    pub(super) fn is_known(&self, thread: ThreadId, of: ThreadId, index: u32) -> bool {
+        let known = self.threads.get(thread.index());
+        let known = known.and_then(|known| known.now.get(of.index()).copied());
+        thread == of || known.unwrap_or(0) > index
+    }
+
+    /// An atomic is read by a plain load.
+    pub(super) fn plain_load(&mut self, at: LocationId, thread: ThreadId, when: (Place, usize)) {
+        let access = Access {
+            thread,
+            events: self.thread(thread).events,
+            writes: false,
+        };
+        let kind = Kind {
+            writes: false,
+            has_ended: false,
+        };
+        self.plain_loads
+            .push((at, access, Touch::new(thread, when, kind)));
+    }
+
+    /// A thread has written an atomic with its last event. Returns a plain load that races with that.
+    pub(super) fn races_with_plain_load(&self, at: LocationId, thread: ThreadId) -> Option<Touch> {
+        let mut loads = self.plain_loads.iter();
+        let found = loads.find(|(location, load, _)| {
+            *location == at && !self.is_known(thread, load.thread, load.events)
+        });
+        found.map(|found| found.2)
     }
 
     /// A reference goes away whose count is no location.

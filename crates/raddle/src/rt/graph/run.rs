@@ -1,33 +1,37 @@
 //! [`Graphs`]: a closure as a program that execution graphs are explored of.
 
 use std::cell::RefMut;
+use std::ops::DerefMut;
 
 use raddle_memory::{Answer, Blocked, EventId, Kind, Next};
-use raddle_schedule::{Diverged, Execution as _, Move, Observed, ThreadId};
+use raddle_schedule::{Diverged, Execution as _, LocationId, Move, Observed, ThreadId};
 
 use super::Made;
 use super::events::{Meaning, location};
+use crate::rt::Kind as ObjectKind;
 use crate::rt::Place;
-use crate::rt::clocks;
+use crate::rt::clocks::{self, Touch};
 use crate::rt::failure::Failure;
 use crate::rt::objects::{Id, Known};
 use crate::rt::operation::Operation;
 use crate::rt::program::Program;
 use crate::rt::state::{Misuse, State};
-use crate::rt::{Kind as ObjectKind, clocks::Touch};
 
 /// A program whose executions are run from graphs.
-pub(crate) struct Graphs<'a> {
-    pub(crate) program: &'a mut Program,
+pub(crate) struct Graphs<P> {
+    pub(crate) program: P,
     step: Observed,
+    /// The beginning of the run was not the same as before.
+    diverged: Option<Diverged>,
 }
 
-impl<'a> Graphs<'a> {
+impl<P: DerefMut<Target = Program>> Graphs<P> {
     /// The program has to be [set up](Program::run_from_graphs) for it.
-    pub(crate) fn new(program: &'a mut Program) -> Self {
+    pub(crate) fn new(program: P) -> Self {
         Self {
             program,
             step: Observed::default(),
+            diverged: None,
         }
     }
 
@@ -46,7 +50,7 @@ impl<'a> Graphs<'a> {
         if runs_on {
             self.program.run(thread, begins);
         }
-        Ok(())
+        self.state().compare(Move { thread, choice: 0 })
     }
 
     /// Makes the steps of a thread that are no events.
@@ -129,13 +133,14 @@ impl State {
         if let Some(graph) = &mut self.graph {
             graph.races.event(id, answer.clock);
         }
+        let races = event.kind.writes() && self.is_stored_in_graph(id, at);
         if let (Kind::Spawn, Some(child)) = (event.kind, step.wakes.first()) {
             let child = *child;
             if let Some(graph) = &mut self.graph {
                 graph.races.start(child, id);
             }
         }
-        runs_on
+        runs_on && (!races || self.goes_on())
     }
 
     /// Makes a step again as the graph has said: for a scout.
@@ -167,7 +172,7 @@ impl State {
         self.make_event_with(next, made, read, step)
     }
 
-    fn next_location(&self, id: ThreadId) -> Option<raddle_schedule::LocationId> {
+    fn next_location(&self, id: ThreadId) -> Option<LocationId> {
         location(&self.thread(id).next()?.operation)
     }
 
@@ -183,6 +188,10 @@ impl State {
         let runs_on = self.make(id, next.choice, step);
         let past = self.thread(id).past;
         let number = self.made.len() - 1;
+        if !made.reads && at.is_some() {
+            // What was there before a write depends on the order in which a run makes events, and nobody sees it.
+            self.made[number].result = 0;
+        }
         let Some(graph) = &mut self.graph else {
             return runs_on;
         };
@@ -211,6 +220,12 @@ impl State {
         runs_on
     }
 
+    /// What a scout does races with nothing, since others have done no more than it takes; and what is made again by a script has no clocks.
+    fn looks_for_races_in_graph(&self) -> bool {
+        let is_scripted = self.graph.as_ref().is_some_and(|graph| graph.is_scripted);
+        !self.sites.has_scout() && !is_scripted
+    }
+
     /// A cell is accessed. Returns the race that this is.
     pub(crate) fn touch_cell_in_graph(
         &mut self,
@@ -218,11 +233,10 @@ impl State {
         kind: clocks::Kind,
         place: Place,
     ) -> Result<Option<Failure>, Misuse> {
-        // What a scout does races with nothing, since others have done no more than it takes.
-        if self.sites.has_scout() {
+        if !self.looks_for_races_in_graph() {
             return Ok(None);
         }
-        let (generation, current) = (self.generation, self.current);
+        let (generation, current, when) = (self.generation, self.current, (place, self.time()));
         let Some(graph) = &mut self.graph else {
             return Ok(None);
         };
@@ -237,11 +251,52 @@ impl State {
             }
             Known::Stale => return Err(Misuse::Stale(ObjectKind::Cell)),
         };
-        let racing = graph.races.touch(cell, current, kind, place);
-        Ok(racing.map(|(thread, writes, earlier)| {
-            let earlier = Touch::new(thread, earlier, writes);
-            self.race(&earlier, kind.writes, place)
-        }))
+        let racing = graph.races.touch(cell, current, kind, when);
+        Ok(racing.map(|earlier| self.race(&earlier, kind.writes, place)))
+    }
+
+    /// An atomic is read by a plain load. Returns the race that this is.
+    pub(crate) fn plain_load_in_graph(&mut self, id: &Id, place: Place) -> Option<Failure> {
+        let (generation, current, when) = (self.generation, self.current, (place, self.time()));
+        let Known::Number(number) = id.number(generation) else {
+            return None;
+        };
+        let at = LocationId(number);
+        if !self.looks_for_races_in_graph() {
+            return None;
+        }
+        let graph = self.graph.as_mut()?;
+        graph.races.plain_load(at, current, when);
+        let graph = self.graph.as_ref()?;
+        let mut made = graph.made.iter().enumerate();
+        let (step, _) = made.find(|(step, made)| {
+            let writes = made.is_some_and(|made| {
+                made.place > 0 && !graph.races.is_known(current, made.id.thread, made.id.index)
+            });
+            writes && location(&self.made[*step].operation) == Some(at)
+        })?;
+        let writer = &self.made[step];
+        let kind = clocks::Kind {
+            writes: true,
+            has_ended: false,
+        };
+        let earlier = Touch::new(writer.thread, (writer.place, step), kind);
+        Some(self.race(&earlier, false, place))
+    }
+
+    /// The last step of a thread has written a location. Returns whether a plain load races with that.
+    fn is_stored_in_graph(&mut self, id: ThreadId, at: Option<LocationId>) -> bool {
+        let (Some(at), Some(graph), true) = (at, &self.graph, self.looks_for_races_in_graph())
+        else {
+            return false;
+        };
+        let Some(earlier) = graph.races.races_with_plain_load(at, id) else {
+            return false;
+        };
+        let place = self.made.last().map_or(earlier.place, |made| made.place);
+        let race = self.race(&earlier, true, place);
+        self.fail(race);
+        true
     }
 
     /// A reference goes away whose count is no location.
@@ -261,15 +316,13 @@ impl State {
     }
 }
 
-impl raddle_memory::Program for Graphs<'_> {
+impl<P: DerefMut<Target = Program>> raddle_memory::Program for Graphs<P> {
     fn restart(&mut self) {
         self.program.restart();
         if let Some(graph) = &mut self.state().graph {
             graph.begin();
         }
-        // The first step of the main thread is always possible.
-        let begun = self.advance(ThreadId::MAIN);
-        debug_assert!(begun.is_ok());
+        self.diverged = self.advance(ThreadId::MAIN).err();
     }
 
     fn threads(&self) -> &[ThreadId] {
@@ -281,6 +334,7 @@ impl raddle_memory::Program for Graphs<'_> {
     }
 
     fn answer(&mut self, thread: ThreadId, answer: Answer<'_>) -> Result<(), Diverged> {
+        self.diverged.take().map_or(Ok(()), Err)?;
         let mut step = std::mem::take(&mut self.step);
         let (runs_on, ends) = {
             let mut state = self.state();
@@ -294,6 +348,8 @@ impl raddle_memory::Program for Graphs<'_> {
         if runs_on && !ends {
             self.program.run(thread, false);
         }
+        let choice = self.state().made.last().map_or(0, |made| made.choice);
+        self.state().compare(Move { thread, choice })?;
         if let (Kind::Spawn, Some(child)) = (answer.event.kind, child) {
             self.advance(child)?;
         }

@@ -12,7 +12,7 @@ use super::search::{Algorithm, Level, Levels, Search};
 use crate::class::ClassHash;
 use crate::execution::{Diverged, Execution};
 use crate::explorer::{Explorer, Visitor};
-use crate::explorers::workers::{Stop, Stoppable, work};
+use crate::workers::{Stop, Stoppable, work};
 
 /// The basic algorithm.
 #[derive(Clone, Debug, Default)]

@@ -34,7 +34,7 @@ use raddle_outcome::{Coverage, Extent};
 
 use crate::execution::{Diverged, Execution, Move};
 use crate::explorer::Visitor;
-use crate::explorers::workers::{Pool, Stoppable};
+use crate::workers::{Pool, Stoppable};
 
 /// So many states may be shared. They are kept to the end.
 const MOST_SHARED: usize = 1 << 18;

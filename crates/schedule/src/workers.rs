@@ -1,4 +1,4 @@
-//! Several workers on one exploration.
+//! Several workers on one exploration: a [`Pool`] of what is left to be done.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -6,7 +6,6 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use raddle_outcome::{Coverage, Extent, LeftOut};
 
-use crate::execution::Diverged;
 use crate::explorer::{Omission, Visitor};
 use crate::trace::Trace;
 
@@ -14,11 +13,11 @@ use crate::trace::Trace;
 /// here.
 ///
 /// A worker that returns an error should have stopped the others: see [`Stop`].
-pub(super) fn work<R: Send>(
+pub(crate) fn work<R: Send, E: Send>(
     workers: usize,
-    first: impl FnOnce() -> Result<R, Diverged>,
-    other: impl Fn(usize) -> Result<R, Diverged> + Sync,
-) -> Result<Vec<R>, Diverged> {
+    first: impl FnOnce() -> Result<R, E>,
+    other: impl Fn(usize) -> Result<R, E> + Sync,
+) -> Result<Vec<R>, E> {
     let other = &other;
     std::thread::scope(|scope| {
         let others: Vec<_> = (1..workers)
@@ -35,22 +34,26 @@ pub(super) fn work<R: Send>(
 
 /// Whether somebody has seen enough.
 #[derive(Debug, Default)]
-pub(super) struct Stop(AtomicBool);
+pub struct Stop(AtomicBool);
 
 impl Stop {
-    pub(super) fn is_set(&self) -> bool {
+    /// Whether it is so.
+    #[must_use]
+    pub fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 
-    pub(super) fn set(&self) {
+    /// Now it is so.
+    pub fn set(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
     /// Stops the others unless a worker was done with all it had to do.
-    pub(super) fn unless_done(
-        &self,
-        ended: Result<ControlFlow<()>, Diverged>,
-    ) -> Result<(), Diverged> {
+    ///
+    /// # Errors
+    ///
+    /// Those of the worker.
+    pub fn unless_done<E>(&self, ended: Result<ControlFlow<()>, E>) -> Result<(), E> {
         if !matches!(ended, Ok(ControlFlow::Continue(()))) {
             self.set();
         }
@@ -58,7 +61,8 @@ impl Stop {
     }
 
     /// What was covered, if that is so much unless somebody has stopped the others.
-    pub(super) fn coverage(&self, otherwise: Extent, left_out: LeftOut) -> Coverage {
+    #[must_use]
+    pub fn coverage(&self, otherwise: Extent, left_out: LeftOut) -> Coverage {
         left_out.covering(match self.is_set() {
             true => Extent::Some,
             false => otherwise,
@@ -68,7 +72,7 @@ impl Stop {
 
 /// Work that any worker may do.
 #[derive(Debug)]
-pub(super) struct Pool<T> {
+pub struct Pool<T> {
     workers: usize,
     open: Mutex<Open<T>>,
     changed: Condvar,
@@ -86,7 +90,8 @@ struct Open<T> {
 
 impl<T: Send> Pool<T> {
     /// A pool without tasks. One worker has to begin with something else than taking one.
-    pub(super) fn new(workers: usize) -> Self {
+    #[must_use]
+    pub fn new(workers: usize) -> Self {
         Self {
             workers,
             open: Mutex::new(Open {
@@ -99,23 +104,28 @@ impl<T: Send> Pool<T> {
         }
     }
 
-    pub(super) fn stop(&self) -> &Stop {
+    /// Whether somebody has seen enough.
+    #[must_use]
+    pub fn stop(&self) -> &Stop {
         &self.stop
     }
 
     /// Whether somebody has nothing to do.
-    pub(super) fn is_hungry(&self) -> bool {
+    #[must_use]
+    pub fn is_hungry(&self) -> bool {
         self.hungry.load(Ordering::Relaxed) > 0
     }
 
-    pub(super) fn put(&self, task: T) {
+    /// Adds a task.
+    pub fn put(&self, task: T) {
         self.lock().tasks.push(task);
         self.changed.notify_one();
     }
 
     /// The next task, which may take a while to come. There is none if all workers wait for one, or
     /// somebody has stopped them.
-    pub(super) fn take(&self) -> Option<T> {
+    #[must_use]
+    pub fn take(&self) -> Option<T> {
         let mut open = self.lock();
         self.hungry.fetch_add(1, Ordering::Relaxed);
         loop {
@@ -139,10 +149,14 @@ impl<T: Send> Pool<T> {
     }
 
     /// Runs as many workers. What one of them returns, or fails with, ends the work of the others; and so does a panic.
-    pub(super) fn work<R: Send>(
+    ///
+    /// # Errors
+    ///
+    /// The first error of a worker.
+    pub fn work<R: Send, E: Send>(
         &self,
-        worker: impl Fn(usize) -> Result<R, Diverged> + Sync,
-    ) -> Result<Vec<R>, Diverged> {
+        worker: impl Fn(usize) -> Result<R, E> + Sync,
+    ) -> Result<Vec<R>, E> {
         let one = |number| {
             let _leaving = Leaving(self);
             worker(number)
@@ -174,9 +188,9 @@ impl<T: Send> Drop for Leaving<'_, T> {
 }
 
 /// A visitor that also stops when another worker has.
-pub(super) struct Stoppable<'a, V> {
-    pub(super) visitor: &'a mut V,
-    pub(super) stop: &'a Stop,
+pub(crate) struct Stoppable<'a, V> {
+    pub(crate) visitor: &'a mut V,
+    pub(crate) stop: &'a Stop,
 }
 
 impl<X, V: Visitor<X>> Visitor<X> for Stoppable<'_, V> {

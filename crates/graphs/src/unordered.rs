@@ -1,0 +1,119 @@
+//! The orderings that are too weak to keep two accesses apart that race: [`raddle_memory::missing`], in the words of the language.
+
+use std::collections::HashMap;
+
+use raddle_memory::{Action, EventId, Kind, Missing, Order, Point, Step, missing};
+use raddle_schedule::ThreadId;
+
+use crate::races::{Access, Race};
+use crate::run::{MadeEvent, Run};
+
+/// An ordering that is too weak.
+pub(crate) struct TooWeak {
+    /// The event that has it.
+    pub(crate) event: EventId,
+    /// By position.
+    pub(crate) thread: usize,
+    pub(crate) text: String,
+}
+
+/// The events of an execution, in the order in which they were made.
+fn events(run: &Run) -> Vec<(usize, &MadeEvent)> {
+    let made = run.made.iter();
+    made.filter_map(|made| Some((made.position, made.event.as_ref()?)))
+        .collect()
+}
+
+fn step(made: &MadeEvent, numbers: &HashMap<EventId, usize>) -> Step {
+    let event = &made.event;
+    let is_plain = made.is_data && !made.is_atomic;
+    let action = match event.kind {
+        Kind::Spawn => Action::Starts(event.operation.child()),
+        Kind::Join => Action::Joins(event.operation.child()),
+        Kind::Fence => Action::Fence,
+        Kind::Read | Kind::Write | Kind::Update if !is_plain => Action::Access {
+            from: (event
+                .from
+                .iter()
+                .filter_map(|from| numbers.get(from))
+                .copied())
+            .collect(),
+            writes: event.kind.writes(),
+        },
+        _ => Action::None,
+    };
+    Step {
+        thread: made.id.thread,
+        action,
+        order: event.order,
+        is_open: made.is_data && made.is_atomic,
+    }
+}
+
+fn point(access: &Access) -> Point {
+    Point {
+        thread: ThreadId(access.thread as u32),
+        steps: access.index as usize,
+    }
+}
+
+fn name(order: Order) -> &'static str {
+    match order {
+        Order::Relaxed => "relaxed",
+        Order::Acquire => "acquire",
+        Order::Release => "release",
+        Order::AcqRel => "acq_rel",
+        Order::SeqCst => "seq_cst",
+    }
+}
+
+/// The weakest ordering that has both.
+fn stronger(order: Order, needed: Order) -> Order {
+    match (order, needed) {
+        (Order::Acquire, Order::Release) | (Order::Release, Order::Acquire) => Order::AcqRel,
+        _ => needed,
+    }
+}
+
+fn word(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Read => "load",
+        Kind::Write => "store",
+        _ => "update",
+    }
+}
+
+impl Run {
+    /// The orderings that keep one access of a race from happening before the other.
+    pub(crate) fn too_weak(&self, race: &Race) -> Vec<TooWeak> {
+        let events = events(self);
+        let mut numbers = HashMap::new();
+        let mut steps = Vec::new();
+        for (number, (_, made)) in events.iter().enumerate() {
+            steps.push(step(made, &numbers));
+            numbers.insert(made.id, number);
+        }
+        let missing = missing(&steps, point(&race.one), point(&race.other));
+        let told = missing.into_iter().map(|missing| {
+            let (number, needed) = match missing {
+                Missing::Release { write } => (write, Order::Release),
+                Missing::Acquire { read, .. } => (read, Order::Acquire),
+            };
+            let (thread, made) = events[number];
+            let (what, is) = (word(made.event.kind), name(made.event.order));
+            let needed = name(stronger(made.event.order, needed));
+            let lacks = match missing {
+                Missing::Release { .. } => "publish what its thread did before",
+                Missing::Acquire { .. } => {
+                    "acquire what was done before the write that it reads from"
+                }
+            };
+            TooWeak {
+                event: made.id,
+                thread,
+                text: format!("this {what} is {is}, so it does not {lacks}: it has to be {needed}"),
+            }
+        });
+        told.collect()
+    }
+}
