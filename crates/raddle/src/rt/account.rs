@@ -18,6 +18,28 @@ pub(crate) struct Account {
     all: Arc<Mutex<Assumptions<Place>>>,
     /// Those that this worker has noted, by the address of their place: most are made again in every execution.
     noted: Table<(Kind, usize), ()>,
+    /// Some of those, each at a place that its address decides.
+    recent: Recent,
+}
+
+/// Assumptions that were noted lately, to be recognised at a glance: an access with a weak ordering makes one each time.
+#[derive(Clone, Debug)]
+struct Recent([Option<(Kind, usize)>; 32]);
+
+impl Default for Recent {
+    fn default() -> Self {
+        Self([None; 32])
+    }
+}
+
+impl Recent {
+    /// Whether an assumption is known; if it was not, it is now.
+    #[inline]
+    fn knows(&mut self, assumption: (Kind, usize)) -> bool {
+        // Places are aligned to 8 bytes.
+        let slot = &mut self.0[(assumption.1 >> 3) % 32];
+        slot.replace(assumption) == Some(assumption)
+    }
 }
 
 impl Account {
@@ -26,14 +48,17 @@ impl Account {
         Self {
             all: Arc::clone(&self.all),
             noted: Table::default(),
+            recent: Recent::default(),
         }
     }
 
+    #[inline]
     fn note(&mut self, assumption: Assumption<Place>) {
         let address = assumption
             .place
             .map_or(0, |place| std::ptr::from_ref(place).addr());
-        if self.noted.insert((assumption.kind, address), ()).is_none() {
+        let told = (assumption.kind, address);
+        if !self.recent.knows(told) && self.noted.insert(told, ()).is_none() {
             self.lock().add(assumption);
         }
     }
