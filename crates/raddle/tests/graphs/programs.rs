@@ -270,3 +270,15 @@ fn a_panic_that_is_joined() {
     });
     assert_eq!(report.executions, 2);
 }
+
+/// Where executions are graphs, a channel is made of other operations. That is no difference between executions.
+#[test]
+fn a_channel_under_both_models() {
+    passes(|| {
+        let (sender, receiver) = raddle::sync::mpsc::channel();
+        let flag = AtomicBool::new(false);
+        flag.store(true, Relaxed);
+        sender.send(flag.load(Relaxed)).unwrap();
+        assert!(receiver.recv().unwrap());
+    });
+}
