@@ -77,7 +77,8 @@ fn in_short(text: &mut String, structures: &[Structure]) {
 fn right(text: &mut String, structures: &[Structure]) {
     *text += "## Right\n\n\
               *Classes* are happens-before classes under sequential consistency, *graphs* those of RC11; *runs* is how often the program began: more than there are graphs if \
-              threads spin, because a graph in which a thread would go on spinning is the beginning of others.\n\n\
+              threads spin, because a graph in which a thread would go on spinning is the beginning of others. \
+              Where loom reports a structure that is right, because it takes `SeqCst` accesses for `AcqRel`, what it finds in weaker ones says nothing.\n\n\
               | structure | threads | classes | runs | CPU ms | graphs | runs | CPU ms | loom: runs | CPU ms | |\n\
               | --- | --- | --: | --: | --: | --: | --: | --: | --: | --: | --- |\n";
     for one in structures {
@@ -155,7 +156,7 @@ fn sequential(text: &mut String, primitives: &[Row]) {
               - **Barriers**: the arrivals of *n* threads are ordered, n! for each generation, where a schedule is one class as long as nobody asks who leads.\n\
               - **Channels**: messages are put in slots, which costs nothing. But the clones and drops of senders are updates of one number.\n\
               - **`Arc`**: so are those of references, if somebody looks at their number. If nobody does, they are no events.\n\n\
-              So graphs do not take the place of schedules yet: the former need readers, arrivals and counts that commute.\n";
+              So graphs do not take the place of schedules yet: readers, arrivals and counts would have to commute in them.\n";
 }
 
 /// What loom says.

@@ -263,13 +263,10 @@ fn is_same_operation(one: &Operation, other: &Operation) -> bool {
 }
 
 impl Deed {
-    /// Whether a step gives what this one gave. A store gives nothing: where executions are graphs, what it overwrites depends on where other stores
-    /// are in modification order, and they may have no place in the order of steps.
+    /// Whether a step gives what this one gave.
     #[inline]
     fn gives_the_same(&self, step: &Made) -> bool {
-        let gives_nothing = matches!(step.operation, Operation::Store { .. });
-        self.succeeded == succeeds(step)
-            && (gives_nothing || is_same_value(self.result, step.result))
+        self.succeeded == succeeds(step) && is_same_value(self.result, step.result)
     }
 
     /// Whether this is what the thread announces after it.

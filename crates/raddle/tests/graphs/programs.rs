@@ -276,9 +276,12 @@ fn a_panic_that_is_joined() {
 fn a_channel_under_both_models() {
     passes(|| {
         let (sender, receiver) = raddle::sync::mpsc::channel();
-        let flag = AtomicBool::new(false);
-        flag.store(true, Relaxed);
-        sender.send(flag.load(Relaxed)).unwrap();
+        let other = thread::spawn(move || {
+            let flag = AtomicBool::new(false);
+            flag.store(true, Relaxed);
+            sender.send(flag.load(Relaxed)).unwrap();
+        });
         assert!(receiver.recv().unwrap());
+        other.join().unwrap();
     });
 }
