@@ -152,6 +152,11 @@ pub(crate) struct Check {
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
 
+    /// Draw the (first) counterexample as a graph: its events, with arrows for what reads from
+    /// what. The file ends in `.svg`, or in `.dot` for Graphviz.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) graph: Option<PathBuf>,
+
     #[command(flatten)]
     pub(crate) drawing: Drawing,
 
@@ -269,6 +274,10 @@ pub(crate) struct Replay {
     /// The program, if it is not where the trace says.
     #[arg(long, value_name = "FILE")]
     pub(crate) program: Option<PathBuf>,
+
+    /// Draw the execution as a graph. The file ends in `.svg`, or in `.dot` for Graphviz.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) graph: Option<PathBuf>,
 
     /// Step through it by hand.
     #[arg(long, short)]

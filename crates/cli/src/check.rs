@@ -13,18 +13,21 @@ mod text;
 
 use std::fs::OpenOptions;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Instant;
 
 use raddle_explore::{Outcome, Property, PropertySet, Violation};
-use raddle_machine::Program;
+use raddle_machine::{Machine, Program};
 use raddle_outcome::Verdict;
+use raddle_report::graph::Format;
 use raddle_report::json::{self, CheckReport, ViolationKind};
 use raddle_report::story::Story;
 
 use crate::args::{Check, goals_wanted, properties};
 use crate::load::{Loaded, load};
 use crate::terminal::{Terminal, complain, print};
-use crate::{Exit, reduction, replay};
+use crate::{Exit, picture, reduction, replay};
+use findings::Findings;
 use models::Way;
 use stateless::Exploration;
 use strategy::Strategy;
@@ -41,7 +44,12 @@ pub(crate) fn check(args: &Check) -> Exit {
         Ok(asked) => asked,
         Err(problem) => return failed(args, &problem),
     };
-    if let Some(problem) = args.trace.as_deref().and_then(not_writable) {
+    let format = args.graph.as_deref().map(Format::of);
+    if let Some(Err(problem)) = format {
+        return failed(args, &problem);
+    }
+    let mut files = args.trace.iter().chain(&args.graph);
+    if let Some(problem) = files.find_map(|file| not_writable(file)) {
         return failed(args, &problem);
     }
     let Loaded {
@@ -104,7 +112,11 @@ pub(crate) fn check(args: &Check) -> Exit {
         print(&findings.text(args, &program, &details, terminal));
     }
     let verdict = findings.answer().verdict;
-    // Last: whatever happens to the file, what was found has been said.
+    // Last: whatever happens to the files, what was found has been said.
+    if let Err(problem) = write_graph(args, &program, &findings) {
+        terminal.error(&problem);
+        return Exit::ERROR;
+    }
     if let Err(problem) = write_trace(args, &program, findings.into_counterexample()) {
         terminal.error(&problem);
         return Exit::ERROR;
@@ -205,6 +217,36 @@ fn write_trace(
     let trace = replay::trace_file(program, args.step.granularity, &violation, kind, &story);
     std::fs::write(path, trace.to_json())
         .map_err(|error| format!("cannot write {}: {error}", path.display()))
+}
+
+/// Draws the first counterexample. One without a graph of its own has been found by a search or an execution, and has a schedule.
+fn write_graph(args: &Check, program: &Arc<Program>, findings: &Findings) -> Result<(), String> {
+    let Some(path) = &args.graph else {
+        return Ok(());
+    };
+    let drawn = match (
+        &findings.picture,
+        &findings.violation,
+        findings.stories.first(),
+    ) {
+        (Some(picture), ..) => Some(picture.clone()),
+        (None, Some(violation), Some((_, story))) => {
+            let granularity = args.step.granularity.granularity();
+            let machine = Machine::new(Arc::clone(program), granularity);
+            Some(picture::of_schedule(machine, &violation.schedule, story))
+        }
+        _ => None,
+    };
+    match drawn {
+        Some(graph) => picture::write(path, &graph),
+        None => {
+            if !args.output.quiet {
+                let file = path.display();
+                complain(&format!("no counterexample: {file} was not written\n"));
+            }
+            Ok(())
+        }
+    }
 }
 
 /// How many steps of the reduction the search has gone from the initial state. Without a

@@ -12,6 +12,7 @@ mod load;
 mod memory;
 mod native;
 mod orderings;
+mod picture;
 mod progress;
 mod reduction;
 mod replay;

@@ -17,8 +17,8 @@ use crate::Exit;
 use crate::args::{GranularityArg, Replay};
 use crate::debugger::Debugger;
 use crate::load::{Loaded, STANDARD_INPUT, load};
-use crate::tell;
 use crate::terminal::{Terminal, print};
+use crate::{picture, tell};
 
 /// The trace file of a violation.
 pub(crate) fn trace_file(
@@ -204,6 +204,11 @@ fn find_program(named: &str, trace: &Path) -> PathBuf {
 
 fn run(args: &Replay, traced: &Traced, terminal: Terminal) -> Result<Exit, Problem> {
     let story = retell(traced)?;
+    if let Some(path) = &args.graph {
+        let machine = traced.narrator().machine().clone();
+        let graph = picture::of_schedule(machine, &traced.schedule, &story);
+        picture::write(path, &graph)?;
+    }
     if args.interactive {
         Debugger::new(traced, &story, terminal).run();
     } else if terminal.is_json() {

@@ -11,6 +11,7 @@ use raddle_memory::{
     Blocked, Counts, End, Graph, Leaf, Model, Operation, Refused, Stop, Trust, Visitor,
 };
 use raddle_outcome::{Assumption, Ends, Executions, Kind, Outcome};
+use raddle_report::graph::Graph as Picture;
 use raddle_report::story::Story;
 use raddle_schedule::{Clock, Omission, ThreadId};
 use std::collections::HashSet;
@@ -62,6 +63,8 @@ pub struct Violation {
     pub property: Property,
     /// An execution that shows it.
     pub story: Story,
+    /// The same as a graph.
+    pub picture: Picture,
 }
 
 /// How the graphs ended that no report of executions has a row for.
@@ -182,9 +185,13 @@ impl Examiner<'_> {
         more && self.known.insert(key)
     }
 
-    fn found(&mut self, property: Property, story: Story) {
+    fn found(&mut self, property: Property, (story, picture): (Story, Picture)) {
         let violations = &mut self.examination.violations;
-        violations.push(Violation { property, story });
+        violations.push(Violation {
+            property,
+            story,
+            picture,
+        });
         self.is_over |= !self.settings.all;
     }
 
@@ -214,11 +221,11 @@ impl Examiner<'_> {
     }
 
     /// A data race. After it nothing means anything, so it is the end of the exploration.
-    fn look_at_race(&mut self, run: &Run) {
+    fn look_at_race(&mut self, run: &Run, graph: &Graph) {
         let Some((race, address)) = run.race else {
             return;
         };
-        let story = Teller::new(run, None, run.made.len()).races(&race, address);
+        let story = Teller::new(run, graph, run.made.len()).races(&race, address);
         self.found(Property::Race, story);
         if self.settings.all {
             let after = Assumption::from(Kind::GivenUp);
@@ -250,7 +257,7 @@ impl Examiner<'_> {
     ) {
         let asked = self.settings.properties.contains(property);
         if asked && self.wants(Key::Fault(property, fault.place)) {
-            let teller = Teller::new(run, Some(leaf.graph), made);
+            let teller = Teller::new(run, leaf.graph, made);
             let story = teller.failed(position, fault);
             self.found(property, story);
         }
@@ -285,7 +292,7 @@ impl Examiner<'_> {
         if !self.wants(Key::Hang(property, places)) {
             return;
         }
-        let teller = Teller::new(run, Some(leaf.graph), run.made.len());
+        let teller = Teller::new(run, leaf.graph, run.made.len());
         let notes: Vec<_> = waiting
             .iter()
             .map(|(thread, stop)| {
@@ -409,9 +416,9 @@ impl Visitor<Run> for Examiner<'_> {
         }
     }
 
-    fn pulse(&mut self, run: &mut Run, _: &Graph) -> ControlFlow<()> {
+    fn pulse(&mut self, run: &mut Run, graph: &Graph) -> ControlFlow<()> {
         self.look_around();
-        self.look_at_race(run);
+        self.look_at_race(run, graph);
         match self.is_over || run.unsupported.is_some() {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),

@@ -31,6 +31,7 @@
 mod examine;
 mod names;
 mod operations;
+mod picture;
 mod races;
 mod run;
 mod spin;

@@ -17,13 +17,6 @@ pub(crate) struct TooWeak {
     pub(crate) text: String,
 }
 
-/// The events of an execution, in the order in which they were made.
-fn events(run: &Run) -> Vec<(usize, &MadeEvent)> {
-    let made = run.made.iter();
-    made.filter_map(|made| Some((made.position, made.event.as_ref()?)))
-        .collect()
-}
-
 fn step(made: &MadeEvent, numbers: &HashMap<EventId, usize>) -> Step {
     let event = &made.event;
     let is_plain = made.is_data && !made.is_atomic;
@@ -84,15 +77,27 @@ fn word(kind: Kind) -> &'static str {
 }
 
 impl Run {
-    /// The orderings that keep one access of a race from happening before the other.
-    pub(crate) fn too_weak(&self, race: &Race) -> Vec<TooWeak> {
-        let events = events(self);
+    /// The events of this execution, in the order in which they were made, each with the position of its thread.
+    pub(crate) fn events(&self) -> Vec<(usize, &MadeEvent)> {
+        let made = self.made.iter();
+        made.filter_map(|made| Some((made.position, made.event.as_ref()?)))
+            .collect()
+    }
+
+    /// The same, as far as they can order others.
+    pub(crate) fn steps(&self) -> Vec<Step> {
         let mut numbers = HashMap::new();
         let mut steps = Vec::new();
-        for (number, (_, made)) in events.iter().enumerate() {
+        for (number, (_, made)) in self.events().iter().enumerate() {
             steps.push(step(made, &numbers));
             numbers.insert(made.id, number);
         }
+        steps
+    }
+
+    /// The orderings that keep one access of a race from happening before the other.
+    pub(crate) fn too_weak(&self, race: &Race) -> Vec<TooWeak> {
+        let (events, steps) = (self.events(), self.steps());
         let missing = missing(&steps, point(&race.one), point(&race.other));
         let told = missing.into_iter().map(|missing| {
             let (number, needed) = match missing {

@@ -6,7 +6,7 @@ use raddle_graphs::{Model, Settings, examine};
 use raddle_lang::Source;
 use raddle_machine::{Granularity, Machine};
 
-/// The lines beside those of the two accesses that race, each with what is said there.
+/// The lines of the orderings that are named, each with what is said there.
 fn named(text: &str) -> Vec<(u32, String)> {
     let (program, problems) = raddle_machine::load(Source::new("t.rad", text));
     let program = program.unwrap_or_else(|| panic!("{problems:?}"));
@@ -15,10 +15,8 @@ fn named(text: &str) -> Vec<(u32, String)> {
     let found = found.unwrap_or_else(|unsupported| panic!("{unsupported:?}"));
     let story = &found.violations[0].story;
     assert!(story.ending.message.starts_with("data race"));
-    let notes = story.ending.notes.iter().skip(2);
-    notes
-        .map(|note| (note.at.line, note.text.clone()))
-        .collect()
+    let help = story.ending.help.iter();
+    help.map(|note| (note.at.line, note.text.clone())).collect()
 }
 
 fn passes_on(store: &str, load: &str) -> String {

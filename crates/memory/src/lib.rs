@@ -69,6 +69,7 @@ pub mod model;
 pub mod operation;
 pub mod program;
 pub mod races;
+mod synchronises;
 pub mod testing;
 pub mod trust;
 
@@ -77,4 +78,5 @@ pub use missing::{Action, Missing, Point, Step, missing};
 pub use model::Model;
 pub use operation::{Effect, Location, Operation, Order, Target, Until, Update};
 pub use program::{Answer, Blocked, Next, Program};
+pub use synchronises::synchronises;
 pub use trust::{Counts, End, Leaf, Misled, Refused, Rule, Schedule, Stop, Trust, Visitor};

@@ -24,6 +24,17 @@ pub struct Step {
     pub is_open: bool,
 }
 
+impl Step {
+    /// The steps whose writes it reads.
+    #[must_use]
+    pub fn reads_from(&self) -> &[usize] {
+        match &self.action {
+            Action::Access { from, .. } => from,
+            _ => &[],
+        }
+    }
+}
+
 /// What a step does that can order others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {

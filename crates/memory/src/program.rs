@@ -24,7 +24,7 @@
 
 use raddle_schedule::{Diverged, ThreadId};
 
-use crate::graph::Event;
+use crate::graph::{Event, EventId};
 use crate::operation::Operation;
 
 /// What a thread does next.
@@ -62,6 +62,8 @@ pub struct Answer<'a> {
     pub event: &'a Event,
     /// For each thread, how many of its events happen before what the thread does after this event. See [`races`](crate::races).
     pub clock: &'a [u32],
+    /// If it writes: all writes of the location in modification order, also those that this run has not made yet.
+    pub writes: &'a [EventId],
 }
 
 /// A program that can be run again and again.

@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use raddle_outcome::{Assumptions, Kind};
+use raddle_report::graph::Format;
 use raddle_report::json::CheckReport;
 
 use crate::explore::{self, Checked, Finding};
@@ -198,6 +199,12 @@ impl Checker {
         self
     }
 
+    /// Draws the graph of the first execution that fails: its events, with arrows for what reads from what and what orders what. The file ends in `.svg`, or in `.dot` for Graphviz.
+    pub fn graph_file(mut self, path: impl Into<PathBuf>) -> Self {
+        self.options.graph_file = Some(path.into());
+        self
+    }
+
     /// Whether to count the happens-before classes that are run. It takes memory for each of them.
     pub fn count_classes(mut self, on: bool) -> Self {
         self.options.count_classes = on;
@@ -359,7 +366,8 @@ impl Checker {
             None => Ok(Report::new(checked)),
             Some(first) => Err(Failed {
                 text: print::failure(&program, &first.failure, checked.statistics.executions)
-                    + &print::found(&program, &checked),
+                    + &print::found(&program, &checked)
+                    + &graph_file(&program, options),
                 schedule: print::schedule(&first.schedule, &program.stepping()),
                 failure: first.failure.clone(),
                 executions: checked.statistics.executions,
@@ -367,6 +375,25 @@ impl Checker {
             }),
         }
     }
+}
+
+/// Draws the execution that the program has just made, if that is asked for. Returns what to say of it.
+///
+/// # Panics
+///
+/// If the file cannot be written.
+fn graph_file(program: &Program, options: &Options) -> String {
+    let Some(path) = &options.graph_file else {
+        return String::new();
+    };
+    let shown = path.display();
+    let written = Format::of(path).and_then(|format| {
+        let text = program.picture().to_text(format);
+        std::fs::write(path, text)
+            .map_err(|error| format!("the graph can't be written to {shown}: {error}"))
+    });
+    written.unwrap_or_else(|error| panic!("raddle: {error}"));
+    format!("\nits graph is in {shown}")
 }
 
 /// The value of a variable of the environment as it was at the first check.

@@ -21,8 +21,9 @@
 //!
 //! # What is modelled
 //!
-//! - Atomics are sequentially consistent, whatever ordering is asked for. Orderings do count for
-//!   what they order: [cells](cell) that are accessed without synchronisation are data races.
+//! - Atomics have the orderings that are asked for. A check begins with sequentially consistent executions; if it meets an
+//!   ordering weaker than `SeqCst`, it goes on with all that [RC11](Memory::Rc11) allows. [Cells](cell) that are accessed
+//!   without synchronisation are data races.
 //! - Time does not pass. What may take too long does so in some executions and does not in others.
 //! - Loops that wait for other threads say so by [`thread::yield_now`] or [`hint::spin_loop`]; see there.
 //! - An execution is over when all threads have ended. If the main thread has, but others wait for ever, that is a

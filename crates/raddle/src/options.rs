@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use raddle_memory::Model;
+use raddle_report::graph::Format;
 use raddle_schedule::explorers::DEFAULT_DEPTH;
 
 use crate::rt::Backend;
@@ -80,6 +81,8 @@ pub struct Options {
     pub replay: Option<String>,
     /// Where to write a report.
     pub report_file: Option<PathBuf>,
+    /// Where to draw the graph of an execution that fails.
+    pub graph_file: Option<PathBuf>,
     /// Whether to count the happens-before classes that are run, which takes memory for each of them.
     pub count_classes: bool,
     /// Whether what can time out does so.
@@ -115,6 +118,7 @@ impl Default for Options {
             reruns_of_one: true,
             replay: None,
             report_file: None,
+            graph_file: None,
             count_classes: false,
             timeouts: true,
             spurious_wakeups: 1,
@@ -179,6 +183,9 @@ impl Options {
         if let Some((_, value)) = get("RADDLE_REPORT_FILE") {
             self.report_file = Some(value.into());
         }
+        if let Some((_, value)) = get("RADDLE_GRAPH") {
+            self.graph_file = Some(value.into());
+        }
         if let Some((_, value)) = get("RADDLE_BACKEND") {
             self.backend = match value.as_str() {
                 "coroutines" => Backend::Coroutines,
@@ -189,6 +196,9 @@ impl Options {
                     ));
                 }
             };
+        }
+        if let Some(path) = &self.graph_file {
+            Format::of(path)?;
         }
         if self.max_executions == Some(0) {
             return Err(

@@ -145,6 +145,7 @@ fn ending(failure: &Failure) -> Story {
         ending: Ending {
             message: failure.message.clone(),
             notes: failure.remarks.iter().map(note).collect(),
+            help: failure.help.iter().map(note).collect(),
             ..Ending::default()
         },
         ..Story::default()

@@ -16,6 +16,8 @@
 //!   turns into an arrow that leads to its lane.
 //! - A statement is printed once, with the steps that were made in it below: what they
 //!   did, what changed, and in brackets the locks that the thread holds afterwards.
+//! - In an execution graph, a read need not be of the last write. One that is not has a mark with the step
+//!   that it reads from (`↖3`; `↖start` for the initial value), and that step one with the step that reads it (`↘7`).
 //! - The end is red: the step that fails, or, where no step does, the places at which the
 //!   threads of a deadlock or a race stand, side by side. Below are the message
 //!   and the remarks on these places.
@@ -32,11 +34,11 @@ mod script;
 #[cfg(test)]
 mod tests;
 
-use crate::story::Story;
+use crate::story::{Event, Story};
 use crate::style::{Palette, Role};
 use canvas::{Canvas, Glyphs};
 use layout::{Columns, Layout};
-use script::Script;
+use script::{START, Script};
 
 /// The least width that is taken seriously; what is asked to be narrower is this wide.
 const LEAST_WIDTH: usize = 30;
@@ -175,6 +177,27 @@ fn caption(page: &mut Canvas, story: &Story, glyphs: &Glyphs) {
     };
     page.put(0, Role::Faint, &text);
     page.end_line();
+    legend(page, story, glyphs);
+}
+
+/// What the marks beside reads mean, if there are any.
+fn legend(page: &mut Canvas, story: &Story, glyphs: &Glyphs) {
+    let late = |step: &&Event| step.writes.missed.is_some();
+    let sources: Vec<Option<usize>> = (story.steps.iter().filter(late))
+        .map(|step| step.writes.reads_from)
+        .collect();
+    let from = glyphs.reads_from;
+    let mut parts = Vec::new();
+    if let Some(step) = sources.iter().copied().flatten().next() {
+        parts.push(format!("{from}{step}: reads what step {step} wrote"));
+    }
+    if sources.contains(&None) {
+        parts.push(format!("{from}{START}: reads the initial value"));
+    }
+    if !parts.is_empty() {
+        let text = parts.join(glyphs.separator) + ", not the last write";
+        ending::paragraph(page, 0, Role::Faint, &text);
+    }
 }
 
 /// `1 step`, `2 steps`.

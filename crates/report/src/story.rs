@@ -30,6 +30,67 @@ pub struct Event {
     pub changes: Vec<Change>,
     /// The locks that the thread holds afterwards.
     pub holds: Vec<String>,
+    /// How it stands to writes that were told before it, where the execution is a graph.
+    pub writes: Writes,
+}
+
+/// How a step of an execution graph stands to writes that were told before it.
+///
+/// Such an execution is told in an order that extends program order and reads-from. There need be no order in which every read sees the last write, and in which all
+/// writes stand as in modification order.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Writes {
+    /// If it reads: the number of the step, from 1, that has written what it reads. `None` if no step has: it is the initial value, or that is not known.
+    pub reads_from: Option<usize>,
+    /// If it reads: the last of the writes before it that come later in modification order than the one that it reads from.
+    pub missed: Option<Written>,
+    /// If it writes: the first of the writes before it that come later in modification order.
+    pub comes_before: Option<Written>,
+}
+
+/// A write that was told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Written {
+    /// The number of the step, from 1.
+    pub step: usize,
+    /// What was written, if that is a value that means something to people: not the state of a lock.
+    pub value: Option<String>,
+}
+
+impl Writes {
+    /// What is to be said of a step that is not what one would expect in the order in which it is told. Empty if it is.
+    ///
+    /// ```
+    /// use raddle_report::story::{Writes, Written};
+    ///
+    /// let missed = Some(Written { step: 4, value: Some("1".into()) });
+    /// let writes = Writes { missed, ..Writes::default() };
+    /// assert_eq!(
+    ///     writes.remark(),
+    ///     "not the 1 written at step 4: nothing orders that write before this read"
+    /// );
+    /// ```
+    #[must_use]
+    pub fn remark(&self) -> String {
+        let mut parts = Vec::new();
+        if let Some(Written { step, value }) = &self.missed {
+            parts.push(match value {
+                Some(value) => format!(
+                    "not the {value} written at step {step}: nothing orders that write before this read"
+                ),
+                None => format!("without what step {step} has done: nothing orders that before this"),
+            });
+        }
+        if let Some(Written { step, value }) = &self.comes_before {
+            parts.push(match value {
+                Some(value) => {
+                    format!("in modification order before the {value} written at step {step}")
+                }
+                None => format!("in modification order before step {step}"),
+            });
+        }
+        parts.join("; ")
+    }
 }
 
 /// A variable whose value changed.
@@ -72,6 +133,8 @@ pub struct Ending {
     /// The places that matter, each with what to say about it: the assertion that failed,
     /// the two accesses of a race, what each thread of a deadlock waits for.
     pub notes: Vec<Note>,
+    /// What could be done about it, and where: an ordering that is too weak.
+    pub help: Vec<Note>,
 }
 
 /// A remark about a place.

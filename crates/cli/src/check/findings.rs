@@ -6,6 +6,7 @@ use raddle_machine::Program;
 use raddle_outcome::{Explored, Kind, Nature, Verdict};
 use raddle_report::answer::Answer;
 use raddle_report::assumptions;
+use raddle_report::graph::Graph;
 use raddle_report::json::{self, CheckReport, ViolationKind};
 use raddle_report::lanes;
 use raddle_report::story::{Spot, Story};
@@ -25,6 +26,8 @@ pub(super) struct Findings {
     pub(super) stories: Vec<(ViolationKind, Story)>,
     /// The violation that the first story tells, if it has a schedule.
     pub(super) violation: Option<Violation>,
+    /// The graph that the first story tells, if it was found as one.
+    pub(super) picture: Option<Graph>,
     /// Statements that no execution gets to.
     pub(super) unreached: Vec<Span>,
     /// Where threads go on for ever, if no execution ends.

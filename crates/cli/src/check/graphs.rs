@@ -180,6 +180,7 @@ fn findings(
         checked,
         stories,
         violation: None,
+        picture: found.violations.first().map(|first| first.picture.clone()),
         unreached,
         never_ends: None,
     }

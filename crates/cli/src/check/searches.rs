@@ -182,6 +182,7 @@ pub(super) fn explore(
         checked: searched.checked(args),
         stories,
         violation: violations.next().cloned(),
+        picture: None,
         unreached,
         never_ends: None,
     };

@@ -94,6 +94,12 @@ impl Narrator {
         old
     }
 
+    /// The word at a shared location.
+    #[must_use]
+    pub fn word_at(&self, location: Location) -> i64 {
+        self.state.word(location)
+    }
+
     /// What a shared location is called.
     #[must_use]
     pub fn name_at(&self, location: Location) -> String {
@@ -283,6 +289,7 @@ impl Narrator {
             action,
             changes,
             holds,
+            ..Event::default()
         };
         match fault {
             None => Told::Moved(event),

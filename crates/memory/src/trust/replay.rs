@@ -22,6 +22,19 @@ pub(crate) enum Replayed {
     Failed,
 }
 
+impl Graph {
+    /// What the program is told of an event.
+    pub(super) fn answer(&self, id: EventId) -> Answer<'_> {
+        let event = self.event(id);
+        let writes = event.location.filter(|_| event.kind.writes());
+        Answer {
+            event,
+            clock: self.clock(id, Row::Hb),
+            writes: writes.map_or(&[], |location| self.writes(location)),
+        }
+    }
+}
+
 /// Runs a program up to a graph, which gets the values of this run.
 pub(crate) fn replay<P: Program>(program: &mut P, graph: &mut Graph) -> Result<Replayed, Diverged> {
     program.restart();
@@ -46,8 +59,7 @@ pub(crate) fn replay<P: Program>(program: &mut P, graph: &mut Graph) -> Result<R
                     return Ok(Replayed::Failed);
                 }
                 refresh(graph, id, next)?;
-                let (event, clock) = (graph.event(id), graph.clock(id, Row::Hb));
-                program.answer(thread, Answer { event, clock })?;
+                program.answer(thread, graph.answer(id))?;
                 done[index] += 1;
             }
         }

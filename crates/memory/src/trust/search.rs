@@ -11,7 +11,7 @@ use super::{Counts, Refused, Replayed, Rule, Schedule, replay};
 use crate::graph::{EventId, Graph, Kind, Row};
 use crate::model::{Model, least_place};
 use crate::operation::{Effect, Location, Operation, Target};
-use crate::program::{Answer, Next, Program};
+use crate::program::{Next, Program};
 
 /// The rules that hold: all, but for tests of the tests.
 #[derive(Clone, Copy, Debug, Default)]
@@ -320,8 +320,7 @@ impl<'a, P: Program, V: Visitor<P>> Search<'a, P, V> {
 
     /// The program makes an event of the graph.
     pub(super) fn answer(&mut self, id: EventId) -> Result<(), Refused> {
-        let (event, clock) = (self.graph.event(id), self.graph.clock(id, Row::Hb));
-        Ok(self.program.answer(id.thread, Answer { event, clock })?)
+        Ok(self.program.answer(id.thread, self.graph.answer(id))?)
     }
 
     /// The least place of what a new event may read from; a write has to come after it.

@@ -15,4 +15,5 @@ mod rules;
 mod spinning;
 mod states;
 mod structures;
+mod synchronises;
 mod waiting;

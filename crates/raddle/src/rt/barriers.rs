@@ -52,6 +52,13 @@ impl Barriers {
         self.are_ordered = self.order_matters;
         self.used.clear();
     }
+
+    /// The barrier that threads gather at there.
+    pub(super) fn of_gathering(&self, gathering: LocationId) -> Option<LocationId> {
+        let mut used = self.used.iter();
+        let used = used.find(|used| used.gatherings.contains(&gathering))?;
+        Some(used.barrier)
+    }
 }
 
 impl State {

@@ -332,6 +332,14 @@ impl Clocks {
             .copied()
     }
 
+    /// The accesses that are known still.
+    pub(super) fn touches(&self) -> impl Iterator<Item = &Touch> {
+        let cells = self.cells.iter();
+        let cells = cells.flat_map(|cell| cell.reads.iter().chain(&cell.write));
+        let locations = self.locations.iter();
+        cells.chain(locations.flat_map(|at| at.plain_loads.iter().chain(&at.stores)))
+    }
+
     fn touch_now(&mut self, id: ThreadId, when: (Place, usize), writes: bool) -> Touch {
         let kind = Kind {
             writes,

@@ -419,13 +419,10 @@ impl Program {
 
 /// What to say of a program that is not determined.
 pub(crate) fn not_the_same(diverged: &Diverged) -> Failure {
-    Failure {
-        kind: FailureKind::Diverged,
-        message: format!(
+    Failure::new(FailureKind::Diverged, format!(
             "not the same when it is run again: first {}, now {}",
             diverged.expected, diverged.found
-        ),
-        remarks: vec![Remark {
+        ), vec![Remark {
             thread: None,
             at: Default::default(),
             text: "something decides what the closure does that Raddle does not control, so nothing can be claimed about \
@@ -434,8 +431,7 @@ pub(crate) fn not_the_same(diverged: &Diverged) -> Failure {
                    keeps its value from one execution to the next (use those of `raddle::sync`); what may vary is \
                    `raddle::choose`"
                 .into(),
-        }],
-    }
+        }])
 }
 
 impl State {

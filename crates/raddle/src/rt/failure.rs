@@ -14,12 +14,23 @@ pub struct Failure {
     pub message: String,
     /// The places that matter, each with what to say about it.
     pub remarks: Vec<Remark>,
+    /// What could be done about it, and where: an ordering that is too weak.
+    pub help: Vec<Remark>,
 }
 
 /// What a remark is told from others by.
 type Told<'a> = (Option<ThreadId>, &'a Spot, String);
 
 impl Failure {
+    pub(crate) fn new(kind: FailureKind, message: impl Into<String>, remarks: Vec<Remark>) -> Self {
+        Self {
+            kind,
+            message: message.into(),
+            remarks,
+            help: Vec::new(),
+        }
+    }
+
     /// Whether it is the same failure as that of another execution.
     ///
     /// Objects and threads are numbered in the order in which an execution comes by them, so what is "mutex 1" in one execution may be "mutex 2" in another. So
@@ -46,12 +57,7 @@ impl Failure {
             _ => self.message.clone(),
         };
         let mut remarks = Vec::new();
-        let counts = match self.kind {
-            // What would order two accesses depends on how the one came to be made after the other.
-            FailureKind::DataRace => 2,
-            _ => usize::MAX,
-        };
-        for Remark { thread, at, text } in self.remarks.iter().take(counts) {
+        for Remark { thread, at, text } in &self.remarks {
             let text = if is_own {
                 without_numbers(text)
             } else {

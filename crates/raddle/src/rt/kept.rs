@@ -33,6 +33,11 @@ impl<T: Renew> Kept<T> {
         self.entries[..self.used].get(index)
     }
 
+    /// The entries in use.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.entries[..self.used].iter()
+    }
+
     /// The entry with this number, which is a new one if it was not in use.
     #[inline]
     pub(super) fn at(&mut self, index: usize) -> &mut T {

@@ -25,6 +25,7 @@ pub(crate) mod operation;
 #[cfg(unix)]
 mod overflow;
 mod panics;
+mod picture;
 mod polling;
 mod program;
 mod quarantine;

@@ -81,14 +81,14 @@ impl State {
         let lock = self.objects.name(nested.lock);
         let again = &self.made[nested.step];
         let reader = self.name_of(again.thread);
-        Failure {
-            kind: FailureKind::Deadlock,
-            message: format!(
+        Failure::new(
+            FailureKind::Deadlock,
+            format!(
                 "deadlock: {reader} holds {lock} for reading and reads again while {} may wait to write: \
                  a waiting writer may keep readers out",
                 self.name_of(writer)
             ),
-            remarks: vec![
+            vec![
                 Remark::new(
                     again.thread,
                     again.place,
@@ -100,7 +100,7 @@ impl State {
                 ),
                 Remark::new(writer, place, format!("may wait for {lock} by then")),
             ],
-        }
+        )
     }
 
     /// The steps that were made, with what happens before what.

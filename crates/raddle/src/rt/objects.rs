@@ -327,6 +327,21 @@ impl Objects {
         }
     }
 
+    /// Where executions are graphs: the channel that has a location for a message, the number of the message, and what it is for.
+    pub(crate) fn message_at(&self, at: LocationId) -> Option<(&Channel, usize, OfMessage)> {
+        self.channels.iter().find_map(|channel| {
+            let all = [
+                (&channel.messages, OfMessage::Slot),
+                (&channel.offers, OfMessage::Offer),
+                (&channel.rooms, OfMessage::Room),
+            ];
+            all.into_iter().find_map(|(known, what)| {
+                let message = known.iter().position(|&known| known == at)?;
+                Some((channel, message, what))
+            })
+        })
+    }
+
     /// Makes a location for the message after the last one that was sent, so that no other operation
     /// than the send before it ever makes one: foreseeing must not.
     pub(crate) fn make_room_in(&mut self, channel: u32) {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use raddle_outcome::Assumptions;
+use raddle_report::graph::Graph;
 use raddle_report::story::Story;
 use raddle_schedule::{Cut, Diverged, Execution, Move, Observed, Readiness, ThreadId, Trace};
 
@@ -308,6 +309,12 @@ impl Program {
     #[must_use]
     pub fn story(&self) -> Story {
         self.runtime.state.borrow().story()
+    }
+
+    /// This execution as a graph, to be drawn.
+    #[must_use]
+    pub fn picture(&self) -> Graph {
+        self.runtime.state.borrow().picture()
     }
 
     /// What a thread of this execution is called.

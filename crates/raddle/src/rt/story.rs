@@ -4,8 +4,9 @@ use raddle_report::story::{Change, Ending, Event, Note, Story};
 use raddle_schedule::{LocationId, Mode, ThreadId};
 
 use super::failure::{Failure, FailureKind, Remark, spot};
+use super::graph::Told;
 use super::objects::Kind;
-use super::operation::{Operation, Reason, channel};
+use super::operation::{Operation, Reason, channel, count};
 use super::state::{Made, State};
 use crate::source::Sources;
 
@@ -16,17 +17,25 @@ impl State {
         let threads = self.started.iter().map(|&id| self.name_of(id)).collect();
         let mut held: Vec<Vec<LocationId>> = vec![Vec::new(); self.started.len()];
         let mut steps = Vec::new();
+        let mut told = Told::default();
         for (index, made) in self.made.iter().enumerate() {
             let lane = self.lane(made.thread);
             track(&mut held[lane], made);
             if self.goes_without_saying(made) {
                 continue;
             }
+            let writes = self.tell_writes(&mut told, index, steps.len() + 1);
+            // A write that comes before another one in modification order is not what others find now.
+            let changes = match writes.comes_before {
+                Some(_) => Vec::new(),
+                None => self.changes(index),
+            };
             steps.push(Event {
                 thread: lane,
                 at: sources.with_text(spot(made.place)),
                 action: self.action(made),
-                changes: self.changes(index),
+                changes,
+                writes,
                 holds: held[lane]
                     .iter()
                     .map(|&lock| self.objects.name(lock))
@@ -41,7 +50,7 @@ impl State {
     }
 
     /// Threads begin where they are started, and where they end is rarely of interest.
-    fn goes_without_saying(&self, made: &Made) -> bool {
+    pub(super) fn goes_without_saying(&self, made: &Made) -> bool {
         match made.operation {
             Operation::Begin => true,
             Operation::End { .. } => self.thread(made.thread).panicked.is_none(),
@@ -49,7 +58,7 @@ impl State {
         }
     }
 
-    fn lane(&self, id: ThreadId) -> usize {
+    pub(super) fn lane(&self, id: ThreadId) -> usize {
         let found = self.started.iter().position(|&other| other == id);
         found.unwrap_or(0)
     }
@@ -64,13 +73,28 @@ impl State {
                 ) && access.mode != Mode::Read
                     && access.before != access.after
             })
-            .map(|access| Change {
-                name: self.objects.name(access.location),
-                before: Some(access.before.to_string()),
-                after: access.after.to_string(),
-                shared: true,
+            .map(|access| {
+                let shown = |value| self.shown(access.location, value);
+                Change {
+                    name: self.objects.name(access.location),
+                    before: Some(shown(access.before)),
+                    after: shown(access.after),
+                    shared: true,
+                }
             })
             .collect()
+    }
+
+    /// A value of an atomic or of a count, which has the weak references above the others.
+    pub(super) fn shown(&self, at: LocationId, value: u64) -> String {
+        let weak = match self.objects.kind(at) {
+            Kind::Count => value / count::WEAK,
+            _ => 0,
+        };
+        match weak {
+            0 => value.to_string(),
+            _ => format!("{} + {weak} weak", value & count::STRONG),
+        }
     }
 
     /// An operation that a thread has not made yet, in words.
@@ -92,7 +116,7 @@ impl State {
             Operation::Send { channel, .. } | Operation::Receive { channel, .. } => {
                 format!("{verb} channel {}", channel + 1)
             }
-            operation => self.action(&Made {
+            operation => self.plain_action(&Made {
                 thread,
                 operation,
                 place: self.origin,
@@ -105,6 +129,13 @@ impl State {
     }
 
     pub(super) fn action(&self, made: &Made) -> String {
+        let in_graph = self.is_graph().then(|| self.action_in_graph(made));
+        in_graph
+            .flatten()
+            .unwrap_or_else(|| self.plain_action(made))
+    }
+
+    fn plain_action(&self, made: &Made) -> String {
         let verb = made.operation.verb();
         let name = |at| self.objects.name(at);
         match made.operation {
@@ -181,7 +212,7 @@ impl State {
     }
 
     /// The thread whose end or token a location is.
-    fn owner_of(&self, at: LocationId) -> String {
+    pub(super) fn owner_of(&self, at: LocationId) -> String {
         let owner = self
             .started
             .iter()
@@ -193,14 +224,18 @@ impl State {
         let Some(failure) = &self.failure else {
             return Ending::default();
         };
-        let notes = failure.remarks.iter().map(|remark| Note {
-            thread: remark.thread.map(|id| self.lane(id)),
-            at: sources.with_text(remark.at.clone()),
-            text: remark.text.clone(),
-        });
+        let mut notes = |remarks: &[Remark]| {
+            let notes = remarks.iter().map(|remark| Note {
+                thread: remark.thread.map(|id| self.lane(id)),
+                at: sources.with_text(remark.at.clone()),
+                text: remark.text.clone(),
+            });
+            notes.collect()
+        };
         Ending {
             message: failure.message.clone(),
-            notes: notes.collect(),
+            notes: notes(&failure.remarks),
+            help: notes(&failure.help),
             ..Ending::default()
         }
     }
@@ -222,15 +257,14 @@ impl State {
             1 => "deadlock: a thread waits for ever".into(),
             count => format!("deadlock: {count} threads wait for ever"),
         };
-        Failure {
-            kind: FailureKind::Deadlock,
-            message,
-            remarks,
-        }
+        Failure::new(FailureKind::Deadlock, message, remarks)
     }
 
     /// What a thread waits for that cannot move.
     fn what_for(&self, id: ThreadId, operation: &Operation) -> String {
+        if let Some(text) = self.what_for_in_graph(id, operation) {
+            return text;
+        }
         if let Some(bed) = self.bed_of(id) {
             return match self.objects.kind(bed) {
                 Kind::Barrier => format!("waits for others at {}", self.objects.name(bed)),
@@ -274,7 +308,6 @@ impl State {
             }
             Operation::Await { at, .. } => match self.objects.kind(at) {
                 Kind::End => format!("waits for the end of {}", self.owner_of(at)),
-                Kind::Notification => "waits for a notification of a condition variable".into(),
                 _ => format!("waits for {}", self.objects.name(at)),
             },
             Operation::Park { .. } => "is parked, and nobody unparks it".into(),
@@ -315,14 +348,14 @@ impl State {
         let taken = thread.held.iter().find(|held| held.0 == lock)?.1;
         let name = self.objects.name(lock);
         let who = self.name_of(id);
-        Some(Failure {
-            kind: FailureKind::SelfDeadlock,
-            message: format!("deadlock: {who} waits for {name}, which it holds itself"),
-            remarks: vec![
+        Some(Failure::new(
+            FailureKind::SelfDeadlock,
+            format!("deadlock: {who} waits for {name}, which it holds itself"),
+            vec![
                 Remark::new(id, next.place, format!("waits for {name}")),
                 Remark::new(id, taken, format!("took {name} here")),
             ],
-        })
+        ))
     }
 }
 

@@ -26,18 +26,35 @@ pub(crate) struct Fence {
 
 /// The steps of an execution and the fences between them.
 #[derive(Default)]
-struct Steps {
-    steps: Vec<Step>,
+pub(super) struct Steps {
+    pub(super) steps: Vec<Step>,
     /// By step, or fence: how many steps of the execution come before it.
     made: Vec<usize>,
     /// By step of the execution: its number here.
     number: Vec<usize>,
 }
 
+/// How much help is given at most.
+const MOST_HELP: usize = 4;
+
 impl Steps {
+    /// How many steps and fences a thread has made before a step of its own.
+    fn before(&self, made: usize) -> usize {
+        let number = self.number[made];
+        let thread = self.steps[number].thread;
+        let before = self.steps[..number].iter();
+        before.filter(|step| step.thread == thread).count()
+    }
+
     fn push(&mut self, step: Step, made: usize) {
         self.steps.push(step);
         self.made.push(made);
+    }
+
+    /// The step of the execution that one is, if it is no fence.
+    pub(super) fn made_by(&self, number: usize) -> Option<usize> {
+        let made = self.made[number];
+        (self.number.get(made) == Some(&number)).then_some(made)
     }
 
     /// Where a thread is at some time.
@@ -72,11 +89,6 @@ impl State {
     pub(crate) fn race(&self, earlier: &Touch, writes: bool, place: Place) -> Failure {
         let word = |writes| if writes { "writes" } else { "reads" };
         let now = self.current;
-        let mut remarks = vec![
-            Remark::new(earlier.thread, earlier.place, word(earlier.writes)),
-            Remark::new(now, place, word(writes)),
-        ];
-        remarks.extend(self.too_weak(earlier));
         Failure {
             kind: FailureKind::DataRace,
             message: format!(
@@ -84,7 +96,11 @@ impl State {
                 self.name_of(earlier.thread),
                 self.name_of(now)
             ),
-            remarks,
+            remarks: vec![
+                Remark::new(earlier.thread, earlier.place, word(earlier.writes)),
+                Remark::new(now, place, word(writes)),
+            ],
+            help: self.too_weak(earlier),
         }
     }
 
@@ -96,25 +112,57 @@ impl State {
         one.steps -= usize::from(earlier.was_over && one.steps > 0);
         let other = steps.point(self.current, steps.steps.len());
         let missing = missing(&steps.steps, one, other);
-        let remarks = missing.into_iter();
-        remarks
-            .map(|missing| self.tell_missing(missing, &steps, earlier))
+        let help = missing.into_iter();
+        help.map(|missing| self.tell_missing(missing, &steps, ""))
             .collect()
     }
 
-    fn tell_missing(&self, missing: Missing, steps: &Steps, earlier: &Touch) -> Remark {
+    /// The orderings that let reads of this execution miss writes that were made before: with them, this execution would not be possible.
+    pub(super) fn help_with_missed_writes(&self) -> Vec<Remark> {
+        let Some(graph) = &self.graph else {
+            return Vec::new();
+        };
+        let steps = self.steps();
+        let mut help: Vec<Remark> = Vec::new();
+        for (read, missed) in graph.missed_writes(self) {
+            let (one, other) = (&self.made[missed], &self.made[read]);
+            let from = Point {
+                thread: one.thread,
+                steps: steps.before(missed) + 1,
+            };
+            let to = Point {
+                thread: other.thread,
+                steps: steps.before(read),
+            };
+            let which = format!(
+                " (what {} missed at {}:{}, {} had written at {}:{})",
+                self.name_of(other.thread),
+                other.place.file(),
+                other.place.line(),
+                self.name_of(one.thread),
+                one.place.file(),
+                one.place.line()
+            );
+            for missing in missing(&steps.steps, from, to) {
+                let remark = self.tell_missing(missing, &steps, &which);
+                if help.iter().all(|known| known.at != remark.at) {
+                    help.push(remark);
+                }
+            }
+        }
+        help.truncate(MOST_HELP);
+        help
+    }
+
+    fn tell_missing(&self, missing: Missing, steps: &Steps, which: &str) -> Remark {
         let made = |number: usize| &self.made[steps.made[number]];
         match missing {
             Missing::Release { write } => {
                 let writer = made(write);
                 let (what, is) = self.ordering_in_words(writer);
-                let whose = match writer.thread == earlier.thread {
-                    true => "",
-                    false => " nor what it has learned from others",
-                };
                 let needed = stronger(is, Ordering::Release);
                 let text = format!(
-                    "this {what} is {is:?}, so it does not publish what its thread did before{whose}: it has to be {needed:?}"
+                    "this {what} is {is:?}, so it does not publish what its thread did before{which}: it has to be {needed:?}"
                 );
                 Remark::new(writer.thread, writer.place, text)
             }
@@ -124,7 +172,7 @@ impl State {
                 let needed = stronger(is, Ordering::Acquire);
                 let (file, line) = (writer.place.file(), writer.place.line());
                 let text = format!(
-                    "this {what} is {is:?}, so it does not acquire what {} did before it wrote, at {file}:{line}, what is read here: it has to be {needed:?}",
+                    "this {what} is {is:?}, so it does not acquire what {} did before it wrote, at {file}:{line}, what is read here{which}: it has to be {needed:?}",
                     self.name_of(writer.thread)
                 );
                 Remark::new(reader.thread, reader.place, text)
@@ -151,7 +199,7 @@ impl State {
         }
     }
 
-    fn steps(&self) -> Steps {
+    pub(super) fn steps(&self) -> Steps {
         let mut steps = Steps::default();
         let mut fences = self.fences.iter().peekable();
         for (number, made) in self.made.iter().enumerate() {

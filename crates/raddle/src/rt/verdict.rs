@@ -41,11 +41,7 @@ impl State {
             Some(panic) => format!("{} panicked: {}", self.name_of(panic.thread), panic.message),
             None => "panic".into(),
         };
-        Failure {
-            kind: FailureKind::Panic,
-            message,
-            remarks,
-        }
+        Failure::new(FailureKind::Panic, message, remarks)
     }
 
     /// Whether all threads have ended.
@@ -111,11 +107,7 @@ impl State {
             1 => "leak: an Arc is still alive at the end".into(),
             count => format!("leak: {count} Arcs are still alive at the end"),
         };
-        Some(Failure {
-            kind: FailureKind::Leak,
-            message,
-            remarks,
-        })
+        Some(Failure::new(FailureKind::Leak, message, remarks))
     }
 
     /// Looks for what can be seen without an end: a lock taken twice, spinning, no end in sight.
@@ -159,11 +151,11 @@ impl State {
 
     /// What to say of an execution that has as many steps as it may.
     pub(super) fn no_end(&self, steps: usize) -> Failure {
-        Failure {
-            kind: FailureKind::TooManySteps,
-            message: format!("no end after {steps} steps"),
-            remarks: self.live_lock().remarks,
-        }
+        Failure::new(
+            FailureKind::TooManySteps,
+            format!("no end after {steps} steps"),
+            self.live_lock().remarks,
+        )
     }
 
     /// The same for a step that is made again. There is something to see only if executions go on after a failure: otherwise none is run beyond it.

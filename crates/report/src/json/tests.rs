@@ -3,7 +3,7 @@
 use raddle_outcome::{Kind, Verdict};
 
 use super::*;
-use crate::story::{Change, Ending, Event, Note, Spot, Story};
+use crate::story::{Change, Ending, Event, Note, Spot, Story, Writes, Written};
 
 fn spot(line: u32, column: u32, text: &str) -> Spot {
     Spot {
@@ -24,6 +24,7 @@ fn story() -> Story {
                 action: "locks m".to_owned(),
                 changes: Vec::new(),
                 holds: vec!["m".to_owned()],
+                ..Event::default()
             },
             Event {
                 thread: 0,
@@ -35,7 +36,14 @@ fn story() -> Story {
                     after: "1".to_owned(),
                     shared: true,
                 }],
-                holds: Vec::new(),
+                writes: Writes {
+                    comes_before: Some(Written {
+                        step: 1,
+                        value: Some("2".to_owned()),
+                    }),
+                    ..Writes::default()
+                },
+                ..Event::default()
             },
         ],
         ending: Ending {

@@ -47,6 +47,8 @@ pub struct Violation {
     pub thread: Option<String>,
     /// The places that matter.
     pub notes: Vec<Remark>,
+    /// What could be done about it, and where.
+    pub help: Vec<Remark>,
     /// The execution that leads there.
     pub trace: Trace,
     /// How often the trace changes from one thread to another.
@@ -67,6 +69,7 @@ impl Violation {
             (None, None) => (None, None),
         };
         let at = at.filter(|at| at.line > 0);
+        let remarks = |notes: &[Note]| notes.iter().map(|note| Remark::new(story, note)).collect();
         Self {
             kind,
             message: ending.message.clone(),
@@ -74,11 +77,8 @@ impl Violation {
             line: at.map(|at| at.line),
             column: at.map(|at| at.column),
             thread: thread.map(|thread| name_of(story, thread)),
-            notes: ending
-                .notes
-                .iter()
-                .map(|note| Remark::new(story, note))
-                .collect(),
+            notes: remarks(&ending.notes),
+            help: remarks(&ending.help),
             trace: Trace::from(story),
             switches: story.switches(),
             replay: None,
@@ -214,6 +214,12 @@ pub struct TraceStep {
     pub changes: Vec<Change>,
     /// The locks that the thread holds afterwards.
     pub holds: Vec<String>,
+    /// In an execution graph, the number of the step, from 1, that has written what it reads.
+    pub reads_from: Option<usize>,
+    /// The step whose write it could be expected to read, and does not.
+    pub missed: Option<usize>,
+    /// If it writes, the step whose write was told before it and comes after it in modification order.
+    pub comes_before: Option<usize>,
 }
 
 impl TraceStep {
@@ -225,9 +231,15 @@ impl TraceStep {
             line,
             column,
             text: step.at.text.clone(),
-            action: step.action.clone(),
+            action: match step.writes.remark() {
+                remark if remark.is_empty() => step.action.clone(),
+                remark => format!("{}, {remark}", step.action),
+            },
             changes: step.changes.clone(),
             holds: step.holds.clone(),
+            reads_from: step.writes.reads_from,
+            missed: step.writes.missed.as_ref().map(|missed| missed.step),
+            comes_before: step.writes.comes_before.as_ref().map(|next| next.step),
         }
     }
 }

@@ -26,6 +26,9 @@ pub(super) struct Glyphs {
     pub(super) ellipsis: &'static str,
     pub(super) separator: &'static str,
     pub(super) becomes: &'static str,
+    /// Beside a read: where it reads from, if that is not the last write. Beside a write: where it is read so.
+    pub(super) reads_from: &'static str,
+    pub(super) read_at: &'static str,
     /// Beside the source text of a remark, and beside the remark.
     pub(super) quote: &'static str,
     pub(super) remark: &'static str,
@@ -46,6 +49,8 @@ pub(super) const UNICODE: Glyphs = Glyphs {
     ellipsis: "…",
     separator: " · ",
     becomes: "→",
+    reads_from: "↖",
+    read_at: "↘",
     quote: "│",
     remark: "╰─",
 };
@@ -65,6 +70,8 @@ pub(super) const ASCII: Glyphs = Glyphs {
     ellipsis: "...",
     separator: "; ",
     becomes: "->",
+    reads_from: "^",
+    read_at: "v",
     quote: "|",
     remark: "=",
 };

@@ -22,9 +22,21 @@ pub(super) fn draw(page: &mut Canvas, story: &Story) {
     }
     for note in &ending.notes {
         draw_note(page, story, note);
+        if !note.text.is_empty() {
+            page.put(3, Role::Line, page.glyphs.remark);
+            paragraph(page, INDENT, Role::Error, &note.text);
+        }
+    }
+    for note in &ending.help {
+        page.end_line();
+        let end = page.put(0, Role::Success, "help");
+        page.put(end, Role::Source, ":");
+        paragraph(page, end + 2, Role::Source, &note.text);
+        draw_note(page, story, note);
     }
 }
 
+/// The place of a remark, and what stands there.
 fn draw_note(page: &mut Canvas, story: &Story, note: &Note) {
     if let Some(place) = place(story, note) {
         page.put(2, Role::Line, "-->");
@@ -37,10 +49,6 @@ fn draw_note(page: &mut Canvas, story: &Story, note: &Note) {
         let text = truncate(&text, room, page.glyphs.ellipsis);
         page.put(INDENT, Role::Source, &text);
         page.end_line();
-    }
-    if !note.text.is_empty() {
-        page.put(3, Role::Line, page.glyphs.remark);
-        paragraph(page, INDENT, Role::Error, &note.text);
     }
 }
 
@@ -56,7 +64,7 @@ fn place(story: &Story, note: &Note) -> Option<String> {
 }
 
 /// Wraps a text from a column on.
-fn paragraph(page: &mut Canvas, start: usize, role: Role, text: &str) {
+pub(super) fn paragraph(page: &mut Canvas, start: usize, role: Role, text: &str) {
     let item = Item {
         span: Span::new(role, clean(text)),
         separator: "",

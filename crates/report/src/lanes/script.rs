@@ -1,11 +1,15 @@
 //! [`Script`]: what to show of a story, in order, before anything has a column.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use super::canvas::Glyphs;
 use crate::story::{Change, Event, Note, Story};
 use crate::style::Role;
 use crate::text::{Item, Span, clean};
+
+/// Where a read comes from that reads no write.
+pub(super) const START: &str = "start";
 
 /// What to show of a story.
 pub(super) struct Script {
@@ -52,7 +56,11 @@ pub(super) struct Stand {
 
 impl Script {
     pub(super) fn new(story: &Story, max_steps: Option<usize>, glyphs: &Glyphs) -> Self {
-        let writer = Writer { story, glyphs };
+        let writer = Writer {
+            story,
+            glyphs,
+            read_late: read_late(story),
+        };
         let (head, tail) = shown(story.steps.len(), max_steps);
         let mut scenes = Vec::new();
         writer.scenes(head.clone(), &mut scenes);
@@ -144,9 +152,21 @@ fn longer<'a>(one: &'a str, other: &'a str) -> &'a str {
     if other.len() > one.len() { other } else { one }
 }
 
+/// For each step whose write is read when there are later ones, the steps that do so.
+fn read_late(story: &Story) -> HashMap<usize, Vec<usize>> {
+    let mut readers: HashMap<usize, Vec<usize>> = HashMap::new();
+    for (index, step) in story.steps.iter().enumerate() {
+        if let (Some(_), Some(from)) = (&step.writes.missed, step.writes.reads_from) {
+            readers.entry(from).or_default().push(index + 1);
+        }
+    }
+    readers
+}
+
 struct Writer<'a> {
     story: &'a Story,
     glyphs: &'a Glyphs,
+    read_late: HashMap<usize, Vec<usize>>,
 }
 
 impl Writer<'_> {
@@ -197,7 +217,7 @@ impl Writer<'_> {
             .enumerate()
             .map(|(index, step)| StepDetails {
                 number: start + index + 1,
-                items: self.items(step),
+                items: self.items(start + index + 1, step),
             })
             .collect();
         if first.at.file != self.story.steps[0].at.file {
@@ -217,7 +237,7 @@ impl Writer<'_> {
         })
     }
 
-    fn items(&self, step: &Event) -> Vec<Item> {
+    fn items(&self, number: usize, step: &Event) -> Vec<Item> {
         let mut items = Vec::new();
         let action = clean(&step.action);
         if !action.is_empty() && !says_no_more(&action, &step.changes) {
@@ -228,7 +248,29 @@ impl Writer<'_> {
         for change in shared.into_iter().chain(own) {
             items.push(self.item(self.change(change)));
         }
+        items.extend(self.arrows(number, step));
+        let remark = clean(&step.writes.remark());
+        if !remark.is_empty() {
+            items.push(self.item(Span::new(Role::Warning, remark)));
+        }
         items
+    }
+
+    /// What stands for arrows from writes to reads that are not of the last write: they would cross too much.
+    fn arrows(&self, number: usize, step: &Event) -> Vec<Item> {
+        let mut marks = Vec::new();
+        if step.writes.missed.is_some() {
+            let from = step.writes.reads_from;
+            let from = from.map_or_else(|| START.to_owned(), |from| from.to_string());
+            marks.push(format!("{}{from}", self.glyphs.reads_from));
+        }
+        let readers = self.read_late.get(&number).into_iter().flatten();
+        marks.extend(readers.map(|reader| format!("{}{reader}", self.glyphs.read_at)));
+        let item = |mark| Item {
+            span: Span::new(Role::Warning, mark),
+            separator: " ",
+        };
+        marks.into_iter().map(item).collect()
     }
 
     fn change(&self, change: &Change) -> Span {

@@ -4,7 +4,9 @@ use super::*;
 
 mod fixtures;
 
-use fixtures::{deadlock, initial, long_lines, long_story, lost_update, many_threads, race};
+use fixtures::{
+    deadlock, initial, late_reads, long_lines, long_story, lost_update, many_threads, race,
+};
 
 fn drawn(story: &Story) -> String {
     render(story, &Options::default())
@@ -100,6 +102,33 @@ fn a_deadlock_of_three() {
 #[test]
 fn a_race() {
     insta::assert_snapshot!(drawn(&race()));
+}
+
+#[test]
+fn reads_that_are_not_of_the_last_write() {
+    insta::assert_snapshot!(drawn(&late_reads()));
+}
+
+/// There is no room for arrows: the marks have to be there, in ASCII too.
+#[test]
+fn reads_that_are_not_of_the_last_write_in_a_list() {
+    let options = Options {
+        width: 50,
+        ascii: true,
+        ..Options::default()
+    };
+    let mut story = late_reads();
+    story.threads = (0..8).map(|thread| format!("worker[{thread}]")).collect();
+    story.steps[2].thread = 5;
+    let first = story.steps[0].clone();
+    let others = (0..5).map(|thread| Event {
+        thread,
+        ..first.clone()
+    });
+    story.steps.extend(others);
+    let text = render(&story, &options);
+    assert!(text.is_ascii());
+    insta::assert_snapshot!(text);
 }
 
 #[test]

@@ -155,6 +155,7 @@ pub(super) fn explore(
         checked: exploration.properties,
         stories,
         violation: found.violations.first().cloned(),
+        picture: None,
         unreached,
         never_ends: None,
     };

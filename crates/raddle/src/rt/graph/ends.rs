@@ -7,7 +7,7 @@ use raddle_outcome::Coverage;
 
 use super::Graphs;
 use crate::Memory;
-use crate::rt::failure::Failure;
+use crate::rt::failure::{Failure, FailureKind};
 use crate::rt::program::Program;
 use crate::rt::state::State;
 
@@ -70,10 +70,26 @@ impl Program {
         if let Some(failure) = failure {
             self.fail(&failure);
         }
+        let failure = self.finish();
         Verdict {
-            failure: self.finish(),
+            failure: failure.map(|failure| self.explain(failure, leaf)),
             is_infeasible: self.is_infeasible(),
         }
+    }
+
+    /// Says which orderings let the execution come about, as far as that is known.
+    fn explain(&mut self, mut failure: Failure, leaf: &Leaf<'_>) -> Failure {
+        let mut state = self.runtime.state.borrow_mut();
+        if let Some(graph) = &mut state.graph {
+            graph.settle(leaf.graph);
+        }
+        if failure.help.is_empty() && failure.kind != FailureKind::Diverged {
+            failure.help = state.help_with_missed_writes();
+            if let Some(told) = &mut state.failure {
+                told.help.clone_from(&failure.help);
+            }
+        }
+        failure
     }
 
     /// What to say of an execution that has as many events as it may.

@@ -41,6 +41,8 @@ mod loops;
 mod moves;
 mod races;
 mod run;
+mod story;
+mod words;
 
 use raddle_memory::{EventId, Location, Model};
 use raddle_schedule::{LocationId, ThreadId};
@@ -53,6 +55,7 @@ pub(crate) use ends::Verdict;
 pub(super) use events::{order, order_of};
 pub(super) use loops::{Iteration, Scripted, Stop};
 pub(crate) use run::Graphs;
+pub(super) use story::Told;
 
 /// What an execution has that is run from a graph, beside what others have.
 #[derive(Debug)]
@@ -76,10 +79,9 @@ pub(crate) struct InGraph {
 struct Object {
     /// Its name in the graph, once an event has touched it.
     name: Option<Location>,
-    /// Its value before all writes, and after those that were made in this run; the place of the last one.
+    /// Its value before all writes, and after those that were made in this run.
     initial: u64,
     last: u64,
-    place: u32,
 }
 
 /// What is known of a thread.
@@ -103,8 +105,9 @@ struct Made {
     from: Option<usize>,
     /// Whether it has read something.
     reads: bool,
-    /// Its place in modification order, if it has written.
+    /// Its place in modification order, if it has written, and whether no write that was made before it comes later.
     place: u32,
+    is_last: bool,
     /// Whether its thread was in a loop in which it polls.
     in_loop: bool,
     /// What the local state of its thread depended on after it.
@@ -168,6 +171,17 @@ impl InGraph {
             from: made.from,
             writes: made.place > 0,
         })
+    }
+
+    /// The place in modification order of a step that writes.
+    pub(super) fn place_of(&self, step: usize) -> Option<u32> {
+        let made = self.made.get(step).copied().flatten()?;
+        (made.place > 0).then_some(made.place)
+    }
+
+    /// The accesses of plain memory.
+    pub(super) fn touches(&self) -> impl Iterator<Item = &super::clocks::Touch> {
+        self.races.touches()
     }
 }
 

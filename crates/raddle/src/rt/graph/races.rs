@@ -126,6 +126,12 @@ impl Races {
         earlier
     }
 
+    /// All accesses.
+    pub(super) fn touches(&self) -> impl Iterator<Item = &Touch> {
+        let cells = self.touches.iter().map(|access| &access.2);
+        cells.chain(self.plain_loads.iter().map(|load| &load.2))
+    }
+
     /// Whether an event happens before what a thread does now.
     pub(super) fn is_known(&self, thread: ThreadId, of: ThreadId, index: u32) -> bool {
         let known = self.threads.get(thread.index());

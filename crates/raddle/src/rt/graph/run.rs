@@ -114,6 +114,7 @@ impl State {
             from,
             reads: event.kind.reads(),
             place: event.place(),
+            is_last: event.kind.writes() && self.is_last_write(event.place(), answer.writes),
             in_loop: false,
             past: Default::default(),
         };
@@ -141,6 +142,15 @@ impl State {
             }
         }
         runs_on && (!races || self.goes_on())
+    }
+
+    /// Whether no write that comes after a place of modification order was made in this run.
+    fn is_last_write(&self, place: u32, writes: &[EventId]) -> bool {
+        let is_made = |id: &EventId| {
+            let graph = self.graph.as_ref();
+            graph.is_some_and(|graph| graph.step_of(*id).is_some())
+        };
+        !writes[place as usize..].iter().any(is_made)
     }
 
     /// Makes a step again as the graph has said: for a scout.
@@ -206,8 +216,8 @@ impl State {
         if let Some(at) = at {
             let after = self.objects.value(at);
             let object = graph.object(at);
-            if made.place > 0 && made.place >= object.place {
-                (object.place, object.last) = (made.place, after);
+            if made.is_last {
+                object.last = after;
             }
             let last = object.last;
             self.objects.set(at, last);

@@ -628,11 +628,11 @@ impl State {
                 remarks.push(Remark::new(id, self.sites.site(site).place, "spins here"));
             }
         }
-        Failure {
-            kind: FailureKind::LiveLock,
-            message: "live-lock: the threads that are left spin for ever".into(),
+        Failure::new(
+            FailureKind::LiveLock,
+            "live-lock: the threads that are left spin for ever",
             remarks,
-        }
+        )
     }
 }
 

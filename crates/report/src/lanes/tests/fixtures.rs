@@ -1,6 +1,6 @@
 //! Stories to draw.
 
-use crate::story::{Change, Ending, Event, Note, Spot, Story};
+use crate::story::{Change, Ending, Event, Note, Spot, Story, Writes, Written};
 
 pub(super) fn all() -> Vec<Story> {
     vec![
@@ -12,6 +12,7 @@ pub(super) fn all() -> Vec<Story> {
         many_threads(),
         long_lines(),
         long_story(60),
+        late_reads(),
     ]
 }
 
@@ -59,6 +60,53 @@ impl Event {
     fn holds(mut self, locks: &[&str]) -> Self {
         self.holds = names(locks);
         self
+    }
+}
+
+fn written(step: usize, value: &str) -> Option<Written> {
+    let value = Some(value.to_owned());
+    Some(Written { step, value })
+}
+
+/// An execution graph: a read of the initial value after a write, one of a write after another one, and a write that comes before an earlier one.
+pub(super) fn late_reads() -> Story {
+    let weak = |event: Event, writes: Writes| Event { writes, ..event };
+    Story {
+        threads: names(&["left", "right"]),
+        steps: vec![
+            step(0, 8, "store(x, 1, relaxed);", "writes x = 1 (relaxed)").changes("x", "0", "1"),
+            step(0, 9, "store(x, 2, relaxed);", "writes x = 2 (relaxed)").changes("x", "1", "2"),
+            weak(
+                step(1, 13, "r = load(x, relaxed);", "reads x = 1 (relaxed)"),
+                Writes {
+                    reads_from: Some(1),
+                    missed: written(2, "2"),
+                    comes_before: None,
+                },
+            ),
+            weak(
+                step(1, 14, "s = load(y, relaxed);", "reads y = 0 (relaxed)"),
+                Writes {
+                    reads_from: None,
+                    missed: Some(Written {
+                        step: 2,
+                        value: None,
+                    }),
+                    comes_before: None,
+                },
+            ),
+            weak(
+                step(1, 15, "store(x, 3, relaxed);", "writes x = 3 (relaxed)"),
+                Writes {
+                    comes_before: written(2, "2"),
+                    ..Writes::default()
+                },
+            ),
+        ],
+        ending: ending(
+            "assertion failed: r != 1",
+            vec![note(1, 16, "assert(r != 1);", "")],
+        ),
     }
 }
 
