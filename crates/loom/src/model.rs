@@ -111,8 +111,7 @@ impl Builder {
         }
         match self.preemption_bound {
             Some(most) => checker.bound(u32::try_from(most).unwrap_or(u32::MAX)),
-            // Nothing is gained by executions with few preemptions first.
-            None => checker.explorer("optimal"),
+            None => checker,
         }
     }
 }

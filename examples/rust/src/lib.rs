@@ -7,6 +7,10 @@ pub mod async_channel;
 pub mod bounded_queue;
 pub mod deque;
 pub mod hazard;
+pub mod orderings;
+pub mod primitives;
 pub mod queue;
 pub mod seqlock;
 pub mod stack;
+
+use raddle::{cell, hint, sync, thread};

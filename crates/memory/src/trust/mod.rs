@@ -113,7 +113,7 @@ use crate::model::Model;
 use crate::operation::Location;
 use crate::program::Program;
 pub use ends::{Counts, End, Leaf, Stop, Visitor};
-pub(crate) use replay::replay;
+pub(crate) use replay::{Replayed, replay};
 pub use rules::Rule;
 pub use script::Misled;
 use search::{Rules, Search};

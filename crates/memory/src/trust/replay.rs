@@ -3,12 +3,24 @@
 //! The events are made in an order that is a function of the graph and extends `porf`: of each thread in turn as many as possible. Every read is
 //! answered by what the write that it reads from has written *in this run*, since what is an address differs from run to run. So all values of a
 //! graph are of one run. What decides about the shape of the graph is compared.
+//!
+//! A program may fail on the way: by what a thread does after a read that was revisited, which nobody has seen yet, and which this order may come to before the
+//! events of other threads. The events that were made are a graph of their own, so the failure is one of the program.
 
 use raddle_schedule::{Diverged, ThreadId};
 
 use crate::graph::{EventId, Graph, Kind, Row};
 use crate::operation::{Effect, Location, Operation};
 use crate::program::{Answer, Next, Program};
+
+/// How far a replay has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Replayed {
+    /// All events were made.
+    All,
+    /// Some were not, because the program has failed.
+    Failed,
+}
 
 impl Graph {
     /// What the program is told of an event.
@@ -24,7 +36,7 @@ impl Graph {
 }
 
 /// Runs a program up to a graph, which gets the values of this run.
-pub(crate) fn replay<P: Program>(program: &mut P, graph: &mut Graph) -> Result<(), Diverged> {
+pub(crate) fn replay<P: Program>(program: &mut P, graph: &mut Graph) -> Result<Replayed, Diverged> {
     program.restart();
     let mut done = vec![0; graph.thread_count()];
     loop {
@@ -43,6 +55,9 @@ pub(crate) fn replay<P: Program>(program: &mut P, graph: &mut Graph) -> Result<(
                     break;
                 }
                 let next = program.next(thread);
+                if matches!(next, Next::Failed) {
+                    return Ok(Replayed::Failed);
+                }
                 refresh(graph, id, next)?;
                 program.answer(thread, graph.answer(id))?;
                 done[index] += 1;
@@ -50,7 +65,7 @@ pub(crate) fn replay<P: Program>(program: &mut P, graph: &mut Graph) -> Result<(
         }
         let after: usize = done.iter().sum();
         if after == graph.len() {
-            return Ok(());
+            return Ok(Replayed::All);
         }
         assert!(after > before, "a graph is closed and acyclic");
     }

@@ -7,7 +7,7 @@ use raddle_schedule::ThreadId;
 
 use super::ends::{Leaf, Stop, Visitor};
 use super::maximal::Revisiting;
-use super::{Counts, Refused, Rule, Schedule};
+use super::{Counts, Refused, Replayed, Rule, Schedule, replay};
 use crate::graph::{EventId, Graph, Kind, Row};
 use crate::model::{Model, least_place};
 use crate::operation::{Effect, Location, Operation, Target};
@@ -188,8 +188,8 @@ impl<'a, P: Program, V: Visitor<P>> Search<'a, P, V> {
 
     /// Adds default events until no thread can make one. The graph is consistent.
     pub(super) fn extend_to_leaf(&mut self) -> Result<ControlFlow<()>, Refused> {
-        if !self.is_in_step {
-            self.replay()?;
+        if !self.is_in_step && self.replay()? == Replayed::Failed {
+            return self.end();
         }
         loop {
             if self.visitor.pulse(self.program, &self.graph).is_break() {
@@ -650,17 +650,17 @@ impl<'a, P: Program, V: Visitor<P>> Search<'a, P, V> {
 
     /// Begins with the empty graph.
     pub(super) fn begin(&mut self) -> Result<(), Refused> {
-        self.replay()
+        self.replay().map(|_| ())
     }
 
     /// Runs the program anew up to the graph. The graph gets the values of this run.
-    fn replay(&mut self) -> Result<(), Refused> {
+    fn replay(&mut self) -> Result<Replayed, Refused> {
         self.counts.runs += 1;
         self.counts.replayed += self.graph.len() as u64;
         self.graph.run = self.counts.runs;
-        super::replay::replay(self.program, &mut self.graph)?;
-        self.is_in_step = true;
-        Ok(())
+        let replayed = replay(self.program, &mut self.graph)?;
+        self.is_in_step = replayed == Replayed::All;
+        Ok(replayed)
     }
 
     fn random(&mut self, below: usize) -> usize {

@@ -22,6 +22,9 @@ use watch::{All, Sample, Watches};
 /// fewer classes. Within bounds, a class may be run more than once, and all of it is run again for the next bound.
 const ATTEMPT: u64 = 100_000;
 
+/// How many graphs are explored beside the executions with few preemptions, if those were asked for: who bounds preemptions wants to be done soon.
+const FEW: u64 = 10_000;
+
 /// Which part of the time and of the executions that are allowed that may take.
 const PART: u32 = 2;
 
@@ -82,6 +85,14 @@ struct Attempt {
     classes: Option<u64>,
 }
 
+impl Attempt {
+    /// Whether the program has asked for weaker orderings than `SeqCst`.
+    fn is_weak(&self) -> bool {
+        let assumptions = self.explored.assumptions();
+        assumptions.find(Kind::WeakOrdering).is_some()
+    }
+}
+
 /// Runs a program by the schedules that the explorer of the options chooses, until one fails.
 pub(crate) fn explore(program: &mut Program, options: &Options) -> Result<Checked, String> {
     let bound = options.bound;
@@ -99,7 +110,7 @@ pub(crate) fn explore(program: &mut Program, options: &Options) -> Result<Checke
         }
         (None, memory) => match bound {
             None => run.by_default(memory.is_none()),
-            Some(bound) => run.within_bound(bound),
+            Some(bound) => run.within_bound(bound, memory.is_none()),
         },
         (Some(name), _) => match by_name(name) {
             Some(entry) => run.with(&entry.make(&Parameters {
@@ -211,13 +222,8 @@ impl<'a> Run<'a> {
         if attempt.failure.is_some() {
             return self.with_few_preemptions(attempt);
         }
-        let is_weak = attempt
-            .explored
-            .assumptions()
-            .find(Kind::WeakOrdering)
-            .is_some();
-        let attempt = match goes_on_weakly && is_weak && !self.is_over() {
-            true => match self.weakly(attempt) {
+        let attempt = match goes_on_weakly && attempt.is_weak() && !self.is_over() {
+            true => match self.weakly(attempt, self.part()) {
                 Ok(graphs) => return graphs,
                 Err(attempt) => attempt,
             },
@@ -236,9 +242,9 @@ impl<'a> Run<'a> {
     }
 
     /// The graphs of a program that has passed under sequential consistency, if they are exhausted or one of them fails.
-    fn weakly(&mut self, mut attempt: Attempt) -> Result<Attempt, Attempt> {
+    fn weakly(&mut self, mut attempt: Attempt, limits: Limits) -> Result<Attempt, Attempt> {
         let sample = std::mem::take(&mut self.sample);
-        let graphs = self.graphs(Model::Rc11, self.part());
+        let graphs = self.graphs(Model::Rc11, limits);
         let why = match graphs {
             Ok(graphs) if graphs.failure.is_some() || graphs.explored.is_exhausted() => {
                 return Ok(graphs);
@@ -275,13 +281,22 @@ impl<'a> Run<'a> {
             })
     }
 
-    /// Looks at all executions with few preemptions.
-    fn within_bound(&mut self, bound: u32) -> Attempt {
+    /// Looks at all executions with few preemptions. If the program asks for weaker orderings than `SeqCst`, looks at its graphs too, if those are few
+    /// and `goes_on_weakly`: they have no preemptions that could be bounded.
+    fn within_bound(&mut self, bound: u32, goes_on_weakly: bool) -> Attempt {
         let attempt = self.with(&Bounded::new(bound));
         if attempt.failure.is_some() {
             return self.with_few_preemptions(attempt);
         }
-        attempt
+        if !goes_on_weakly || !attempt.is_weak() || self.is_over() {
+            return attempt;
+        }
+        let part = self.part();
+        let few = Limits {
+            executions: part.executions.min(FEW),
+            ..part
+        };
+        self.weakly(attempt, few).unwrap_or_else(|attempt| attempt)
     }
 
     /// The failure with the fewest preemptions, if it is found soon, instead of one that was found.

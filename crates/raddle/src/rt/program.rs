@@ -37,7 +37,7 @@ pub struct Program {
     known: Knowledge,
     lessons: Lessons,
     /// Whether that is more than the execution before knew.
-    wiser: bool,
+    pub(super) wiser: bool,
     pub(super) finished: bool,
     pub(super) left: Left,
     /// Runs executions beside the exploration, and is kept for the next one.

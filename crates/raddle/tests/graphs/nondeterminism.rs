@@ -69,3 +69,22 @@ fn addresses_may_differ() {
         assert!(report.complete || report.exhausted);
     }
 }
+
+/// The last store overwrites one of the others, which are in two orders with the same steps.
+#[test]
+fn what_a_store_overwrites_may_differ() {
+    for checker in checkers() {
+        let report = checker.check(|| {
+            let shared = Arc::new(AtomicU32::new(0));
+            let others = [1, 2].map(|value| {
+                let shared = shared.clone();
+                thread::spawn(move || shared.store(value, Relaxed))
+            });
+            for other in others {
+                other.join().unwrap();
+            }
+            shared.store(3, Relaxed);
+        });
+        assert!(report.exhausted, "{:?}", report.assumptions);
+    }
+}

@@ -272,6 +272,8 @@ fn update_of(operation: &Operation) -> Option<memory::Update> {
 pub(in crate::rt) fn order_of(operation: &Operation) -> Order {
     match *operation {
         Operation::Finish { .. } | Operation::End { .. } => Order::Release,
+        // In schedules they have versions, which those of graphs have not.
+        Operation::Unlock { .. } | Operation::WriteUnlock { .. } => Order::Release,
         Operation::Join { .. } | Operation::JoinAll { .. } => Order::Acquire,
         Operation::Await { order: asked, .. } => order(asked),
         _ => update_of(operation).map_or(Order::AcqRel, |update| update.order),

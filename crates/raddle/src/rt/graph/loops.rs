@@ -83,7 +83,8 @@ impl State {
             None => Stop::Pure {
                 since: match after {
                     Iteration::Last => lane.arrivals[0],
-                    Iteration::LastOperation => count - 1,
+                    // An execution that is given up runs on by steps that are no events.
+                    Iteration::LastOperation => count.saturating_sub(1),
                     Iteration::Empty => count,
                 },
             },

@@ -197,6 +197,8 @@ impl Program {
         let graph = model.map(|model| Box::new(InGraph::new(model)));
         self.runtime.state.borrow_mut().graph = graph;
         self.companion = None;
+        // Waiting operations are others then, so executions are not compared with earlier ones.
+        self.wiser = true;
     }
 
     /// The model whose graphs executions are run from.
