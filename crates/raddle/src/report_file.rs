@@ -148,8 +148,8 @@ fn ending(failure: &Failure) -> Story {
     Story {
         ending: Ending {
             message: failure.message.clone(),
-            notes: failure.remarks.iter().map(note).collect(),
-            help: failure.help.iter().map(note).collect(),
+            notes: failure.places().map(note).collect(),
+            help: failure.help().map(note).collect(),
             ..Ending::default()
         },
         ..Story::default()

@@ -35,7 +35,7 @@ fn named(failed: &Failed) -> Vec<(u32, String)> {
         "{}",
         failed.text
     );
-    let help = failed.failure.help.iter();
+    let help = failed.failure.help();
     help.map(|remark| (remark.at.line, remark.text.clone()))
         .collect()
 }
@@ -199,7 +199,7 @@ fn nothing_is_named_where_no_ordering_would_help() {
 fn helped(body: impl Fn() + Send + Sync + 'static) -> Vec<(u32, String)> {
     let failed = Checker::new().run(body).expect_err("it fails");
     assert_eq!(failed.failure.kind, FailureKind::Panic, "{}", failed.text);
-    let help = failed.failure.help.iter();
+    let help = failed.failure.help();
     help.map(|remark| (remark.at.line, remark.text.clone()))
         .collect()
 }

@@ -218,17 +218,17 @@ impl<'a> Run<'a> {
     /// A program that asks for none has no others: one without data races, all of whose atomics are `SeqCst`, is sequentially consistent. And one whose
     /// graphs are exhausted needs no schedules: they are graphs too.
     fn by_default(&mut self, goes_on_weakly: bool) -> Attempt {
-        let attempt = self.within(self.part(), self.workers(), &Optimal::default());
+        let mut attempt = self.within(self.part(), self.workers(), &Optimal::default());
         if attempt.failure.is_some() {
             return self.with_few_preemptions(attempt);
         }
-        let attempt = match goes_on_weakly && attempt.is_weak() && !self.is_over() {
-            true => match self.weakly(attempt, self.part()) {
-                Ok(graphs) => return graphs,
-                Err(attempt) => attempt,
-            },
-            false => attempt,
-        };
+        if goes_on_weakly
+            && attempt.is_weak()
+            && !self.is_over()
+            && let Some(graphs) = self.weakly(&mut attempt, self.part())
+        {
+            return graphs;
+        }
         // A limit that ended the attempt does not end what comes now. How loops are run is the same for all explorers, and an execution without an end has none within any bound.
         let is_same = |kind: Kind| matches!(kind, Kind::LoopsDisturbed | Kind::Steps);
         let is_limit = |kind: Kind| kind.nature() == Nature::Limit && !is_same(kind);
@@ -242,12 +242,12 @@ impl<'a> Run<'a> {
     }
 
     /// The graphs of a program that has passed under sequential consistency, if they are exhausted or one of them fails.
-    fn weakly(&mut self, mut attempt: Attempt, limits: Limits) -> Result<Attempt, Attempt> {
+    fn weakly(&mut self, attempt: &mut Attempt, limits: Limits) -> Option<Attempt> {
         let sample = std::mem::take(&mut self.sample);
         let graphs = self.graphs(Model::Rc11, limits);
         let why = match graphs {
             Ok(graphs) if graphs.failure.is_some() || graphs.explored.is_exhausted() => {
-                return Ok(graphs);
+                return Some(graphs);
             }
             Ok(graphs) => match graphs.explored.cut() {
                 Some(limit) => limit.kind.message().to_owned(),
@@ -261,7 +261,7 @@ impl<'a> Run<'a> {
         attempt
             .explored
             .explain(|kind| (kind == Kind::WeakOrdering).then(|| why.clone()));
-        Err(attempt)
+        None
     }
 
     /// The graphs under a model, as far as the limits go.
@@ -284,7 +284,7 @@ impl<'a> Run<'a> {
     /// Looks at all executions with few preemptions. If the program asks for weaker orderings than `SeqCst`, looks at its graphs too, if those are few
     /// and `goes_on_weakly`: they have no preemptions that could be bounded.
     fn within_bound(&mut self, bound: u32, goes_on_weakly: bool) -> Attempt {
-        let attempt = self.with(&Bounded::new(bound));
+        let mut attempt = self.with(&Bounded::new(bound));
         if attempt.failure.is_some() {
             return self.with_few_preemptions(attempt);
         }
@@ -296,7 +296,8 @@ impl<'a> Run<'a> {
             executions: part.executions.min(FEW),
             ..part
         };
-        self.weakly(attempt, few).unwrap_or_else(|attempt| attempt)
+        let graphs = self.weakly(&mut attempt, few);
+        graphs.unwrap_or(attempt)
     }
 
     /// The failure with the fewest preemptions, if it is found soon, instead of one that was found.

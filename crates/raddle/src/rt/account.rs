@@ -23,14 +23,8 @@ pub(crate) struct Account {
 }
 
 /// Assumptions that were noted lately, to be recognised at a glance: an access with a weak ordering makes one each time.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Recent([Option<(Kind, usize)>; 32]);
-
-impl Default for Recent {
-    fn default() -> Self {
-        Self([None; 32])
-    }
-}
 
 impl Recent {
     /// Whether an assumption is known; if it was not, it is now.

@@ -423,14 +423,13 @@ pub(crate) fn not_the_same(diverged: &Diverged) -> Failure {
             "not the same when it is run again: first {}, now {}",
             diverged.expected, diverged.found
         ), vec![Remark {
-            thread: None,
-            at: Default::default(),
             text: "something decides what the closure does that Raddle does not control, so nothing can be claimed about \
                    schedules that were not run. It may be the order of a `HashMap` or `HashSet` (use a `BTreeMap`, or a \
                    fixed hasher), time, random numbers, an address that is used as a number, or a static of `std` that \
                    keeps its value from one execution to the next (use those of `raddle::sync`); what may vary is \
                    `raddle::choose`"
                 .into(),
+            ..Remark::default()
         }])
 }
 

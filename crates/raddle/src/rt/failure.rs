@@ -12,10 +12,8 @@ pub struct Failure {
     pub kind: FailureKind,
     /// What is wrong, in one line.
     pub message: String,
-    /// The places that matter, each with what to say about it.
+    /// The places that matter, each with what to say about it, and then the [help](Self::help).
     pub remarks: Vec<Remark>,
-    /// What could be done about it, and where: an ordering that is too weak.
-    pub help: Vec<Remark>,
 }
 
 /// What a remark is told from others by.
@@ -27,8 +25,17 @@ impl Failure {
             kind,
             message: message.into(),
             remarks,
-            help: Vec::new(),
         }
+    }
+
+    /// What could be done about it, and where: an ordering that is too weak.
+    pub fn help(&self) -> impl Iterator<Item = &Remark> {
+        self.remarks.iter().filter(|remark| remark.is_help)
+    }
+
+    /// The places that matter.
+    pub(crate) fn places(&self) -> impl Iterator<Item = &Remark> {
+        self.remarks.iter().filter(|remark| !remark.is_help)
     }
 
     /// Whether it is the same failure as that of another execution.
@@ -57,7 +64,10 @@ impl Failure {
             _ => self.message.clone(),
         };
         let mut remarks = Vec::new();
-        for Remark { thread, at, text } in &self.remarks {
+        for Remark {
+            thread, at, text, ..
+        } in self.places()
+        {
             let text = if is_own {
                 without_numbers(text)
             } else {
@@ -101,7 +111,7 @@ pub enum FailureKind {
 }
 
 /// Something about a place.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Remark {
     /// The thread it is about.
     pub thread: Option<ThreadId>,
@@ -109,14 +119,25 @@ pub struct Remark {
     pub at: Spot,
     /// What to say.
     pub text: String,
+    /// Whether it says what could be done.
+    pub is_help: bool,
 }
 
 impl Remark {
+    /// What could be done at a place.
+    pub(crate) fn help(thread: ThreadId, place: Place, text: impl Into<String>) -> Self {
+        Self {
+            is_help: true,
+            ..Self::new(thread, place, text)
+        }
+    }
+
     pub(crate) fn new(thread: ThreadId, place: Place, text: impl Into<String>) -> Self {
         Self {
             thread: Some(thread),
             at: spot(place),
             text: text.into(),
+            is_help: false,
         }
     }
 }

@@ -224,8 +224,10 @@ impl State {
         let Some(failure) = &self.failure else {
             return Ending::default();
         };
-        let mut notes = |remarks: &[Remark]| {
-            let notes = remarks.iter().map(|remark| Note {
+        let mut notes = |is_help: bool| {
+            let remarks = failure.remarks.iter();
+            let remarks = remarks.filter(|remark| remark.is_help == is_help);
+            let notes = remarks.map(|remark| Note {
                 thread: remark.thread.map(|id| self.lane(id)),
                 at: sources.with_text(remark.at.clone()),
                 text: remark.text.clone(),
@@ -234,8 +236,8 @@ impl State {
         };
         Ending {
             message: failure.message.clone(),
-            notes: notes(&failure.remarks),
-            help: notes(&failure.help),
+            notes: notes(false),
+            help: notes(true),
             ..Ending::default()
         }
     }

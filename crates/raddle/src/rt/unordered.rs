@@ -89,19 +89,17 @@ impl State {
     pub(crate) fn race(&self, earlier: &Touch, writes: bool, place: Place) -> Failure {
         let word = |writes| if writes { "writes" } else { "reads" };
         let now = self.current;
-        Failure {
-            kind: FailureKind::DataRace,
-            message: format!(
-                "data race: {} and {} access a cell, and nothing orders that",
-                self.name_of(earlier.thread),
-                self.name_of(now)
-            ),
-            remarks: vec![
-                Remark::new(earlier.thread, earlier.place, word(earlier.writes)),
-                Remark::new(now, place, word(writes)),
-            ],
-            help: self.too_weak(earlier),
-        }
+        let mut remarks = vec![
+            Remark::new(earlier.thread, earlier.place, word(earlier.writes)),
+            Remark::new(now, place, word(writes)),
+        ];
+        remarks.extend(self.too_weak(earlier));
+        let message = format!(
+            "data race: {} and {} access a cell, and nothing orders that",
+            self.name_of(earlier.thread),
+            self.name_of(now)
+        );
+        Failure::new(FailureKind::DataRace, message, remarks)
     }
 
     /// The orderings that keep an earlier access from happening before what the current thread does now.
@@ -164,7 +162,7 @@ impl State {
                 let text = format!(
                     "this {what} is {is:?}, so it does not publish what its thread did before{which}: it has to be {needed:?}"
                 );
-                Remark::new(writer.thread, writer.place, text)
+                Remark::help(writer.thread, writer.place, text)
             }
             Missing::Acquire { read, write } => {
                 let (reader, writer) = (made(read), made(write));
@@ -175,7 +173,7 @@ impl State {
                     "this {what} is {is:?}, so it does not acquire what {} did before it wrote, at {file}:{line}, what is read here{which}: it has to be {needed:?}",
                     self.name_of(writer.thread)
                 );
-                Remark::new(reader.thread, reader.place, text)
+                Remark::help(reader.thread, reader.place, text)
             }
         }
     }

@@ -35,6 +35,7 @@ impl State {
                 thread: Some(panic.thread),
                 at: panic.at.clone(),
                 text: format!("panicked: {}", panic.message),
+                ..Remark::default()
             });
         }
         let message = match last {
@@ -97,9 +98,9 @@ impl State {
             .counts
             .leaked()
             .map(|place| Remark {
-                thread: None,
                 at: spot(place),
                 text: "made here, and never dropped".into(),
+                ..Remark::default()
             })
             .collect();
         let message = match remarks.len() {

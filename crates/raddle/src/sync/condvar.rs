@@ -203,10 +203,9 @@ impl Condvar {
                 Self::wait_for_notification(place);
                 mutex.lock_at(place);
             };
-            if timed {
-                in_time(sleep)
-            } else {
-                sleep()
+            match timed {
+                true => in_time(sleep),
+                false => sleep(),
             }
             return mutex.guard(place);
         }

@@ -83,10 +83,11 @@ impl Program {
         if let Some(graph) = &mut state.graph {
             graph.settle(leaf.graph);
         }
-        if failure.help.is_empty() && failure.kind != FailureKind::Diverged {
-            failure.help = state.help_with_missed_writes();
+        if failure.help().next().is_none() && failure.kind != FailureKind::Diverged {
+            let help = state.help_with_missed_writes();
+            failure.remarks.extend(help);
             if let Some(told) = &mut state.failure {
-                told.help.clone_from(&failure.help);
+                told.remarks.clone_from(&failure.remarks);
             }
         }
         failure
