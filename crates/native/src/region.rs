@@ -126,6 +126,8 @@ fn registers_written(bytecode: &Bytecode, spot: u32) -> std::ops::Range<u16> {
             base..base + bytecode.parameters[function as usize]
         }
         (Op::Return { .. }, Link::Returns { to, .. }) => to..to + 1,
+        // The code gives up there.
+        (Op::Call { .. }, _) => 0..0,
         _ => {
             let written = &bytecode.written[here.pc as usize];
             let numbered = |reg: u16| u32::from(here.base) + u32::from(reg);

@@ -26,7 +26,7 @@ pub enum Why {
     Discipline,
     /// The state has not the fixed size.
     Form,
-    /// It fails, or meets a value or an object that is too large.
+    /// It fails, calls functions beyond those for which there is code, or meets a value or an object that is too large.
     GaveUp,
 }
 
@@ -37,7 +37,10 @@ const REASONS: [(Why, &str); 6] = [
     (Why::NewCode, "by code that was new"),
     (Why::Discipline, "for declared disciplines"),
     (Why::Form, "from states without a fixed size"),
-    (Why::GaveUp, "that failed or met something too large"),
+    (
+        Why::GaveUp,
+        "that failed, or met something too large or too deep",
+    ),
 ];
 
 /// How many steps the interpreter has executed, by the reason.

@@ -152,6 +152,47 @@ fn on_programs_that_call() {
 }
 
 #[test]
+fn on_programs_that_call_themselves() {
+    let profiles = vec![by_name("recursion").expect("a profile")];
+    compare_campaign(&Campaign {
+        profiles,
+        ..Campaign::as_asked(11, 40)
+    });
+}
+
+/// How states are packed changes no result: states that do not fit are stored too.
+#[test]
+fn results_do_not_depend_on_the_sample() {
+    let profiles =
+        ["recursion", "calls", "data", "heap"].map(|name| by_name(name).expect("a profile"));
+    let campaign = Campaign {
+        profiles: profiles.to_vec(),
+        ..Campaign::as_asked(12, 40)
+    };
+    let mut compared = 0;
+    for number in 0..campaign.count {
+        let (profile, program) = campaign.program(number);
+        let name = format!("{} {number}", profile.name);
+        let program = raddle_difftest::compile(&program.to_string()).expect("it compiles");
+        for rounds in [1, 2] {
+            let other = Arc::new(Program::clone(&program).packed_for_rounds(rounds));
+            let code = Code::compile(&other).map(Arc::new);
+            let machine = |program: &Arc<Program>| {
+                Machine::new(Arc::clone(program), Granularity::Access).with_disciplines(false)
+            };
+            for reduction in ["full", "optimistic"] {
+                let expected = search(&mut machine(&program), reduction, StoreKind::Flat, 1);
+                let mut native = NativeMachine::new(machine(&other), code.clone());
+                let found = search(&mut native, reduction, StoreKind::Tree, 2);
+                assert_eq!(expected, found, "{name}: {reduction}, {rounds} rounds");
+                compared += u64::from(expected.is_some());
+            }
+        }
+    }
+    assert!(compared > campaign.count);
+}
+
+#[test]
 fn on_programs_with_objects() {
     let profiles = ["objects", "heap"].map(|name| by_name(name).expect("a profile"));
     compare_campaign(&Campaign {

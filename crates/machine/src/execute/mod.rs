@@ -206,6 +206,11 @@ impl<'m> Execution<'m> {
         }
     }
 
+    /// How many loop iterations and calls there were.
+    pub(crate) fn turns(&self) -> u32 {
+        (LOCAL_FUEL - self.local_fuel) + (ATOMIC_FUEL - self.atomic_fuel)
+    }
+
     /// Where it is.
     pub(crate) fn place(&self) -> Place {
         Place(self.pc)
