@@ -12,8 +12,9 @@ use raddle_explore::reductions::transactions::Transactions;
 use raddle_explore::{
     Outcome, Position, PropertySet, Reduction, Search, StoreKind, System, reductions,
 };
+use raddle_lang::Source;
 use raddle_machine::{Granularity, Machine, Program};
-use raddle_native::{Code, NativeMachine};
+use raddle_native::{Code, NativeMachine, Why};
 
 /// Programs with more states than this take too long; all searches of one are cut there, and then nothing is compared.
 const MOST_STATES: u64 = 20_000;
@@ -190,6 +191,28 @@ fn results_do_not_depend_on_the_sample() {
         }
     }
     assert!(compared > campaign.count);
+}
+
+/// Recursion, and variables that outgrow a byte, do not leave a program to the interpreter.
+#[test]
+fn few_steps_are_interpreted() {
+    for name in [
+        "cartesian-cmis-2-4",
+        "cartesian-cmis-2-8",
+        "cartesian-shared-ptr",
+    ] {
+        let path = format!("../../corpus/papers/{name}.rad");
+        let text = std::fs::read_to_string(&path).expect("it is in the corpus");
+        let (program, _) = raddle_machine::load(Source::new(path, text));
+        let program = Arc::new(program.expect("it compiles"));
+        let code = Code::compile(&program).map(Arc::new);
+        let mut machine = NativeMachine::new(Machine::new(program, Granularity::Access), code);
+        let mut full = reductions::by_name("full").expect("it exists");
+        Search::new().run(&mut machine, full.as_mut());
+        let report = machine.report().expect("it is compiled");
+        let interpreted = report.interpreted.all() - report.interpreted.because(Why::NewCode);
+        assert!(interpreted * 50 < report.steps, "{name}: {report:?}");
+    }
 }
 
 #[test]

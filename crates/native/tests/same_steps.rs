@@ -440,6 +440,30 @@ fn mutated(text: &str, random: &mut Random) -> String {
     words.concat()
 }
 
+/// Of a step that may execute very much code, some is compiled: most steps are made there.
+#[test]
+fn on_steps_with_very_much_code() {
+    for (statement, count) in [
+        ("if (x == 3) y = (y + 1) % 3; else x = (x + 1) % 4;", 40),
+        ("y = (y * 2 + x) % 5;", 200),
+    ] {
+        let block = statement.repeat(count);
+        // The short ways go round the most of it.
+        let text = format!(
+            "int x, y; void t(int k) {{ for (int i = 0; i < 30; i++) {{ atomic {{ x = (x + k) % 4; if (i % 8 < 7) x = k; else {{ {block} }} }} }} }}
+             run t(1) || t(2);"
+        );
+        let (program, problems) = raddle_machine::load(Source::new("long.rad", &text));
+        let program = program.unwrap_or_else(|| panic!("{text}: {problems:?}"));
+        let mut compared = Compared::default();
+        compare(&text, &Arc::new(program), &mut compared);
+        println!("much code: {compared:?}");
+        assert!(compared.interpreted < compared.tried / 2);
+        // It was not all compiled.
+        assert!(compared.interpreted > compared.tried / 20);
+    }
+}
+
 /// What random programs hardly ever do.
 #[test]
 fn on_chosen_programs() {
@@ -454,7 +478,7 @@ fn on_chosen_programs() {
     assert_eq!(compared.compiled, CHOSEN.len() as u64);
 }
 
-const CHOSEN: [&str; 27] = [
+const CHOSEN: [&str; 28] = [
     // Threads that are joined in another order than they end in, or never, or whose handles are overwritten or in a global variable.
     "int x; thread g; void w(int k) { x = k; x = x + 1; }
      void main() { thread a = spawn w(1); thread b = spawn w(2); g = spawn w(3); a = b; join(b); x = 5; g = null; x = 6; join(a); }",
@@ -558,6 +582,10 @@ const CHOSEN: [&str; 27] = [
     "int x; reentrant mutex m; int odd(int k) { int a[2]; a[k & 1] = x; if (k == 0) return a[0]; lock(m); int r = even(k - 1); unlock(m); return r + a[1]; }
      int even(int k) { if (k == 0) { assert(x < 3); return 1; } x = k; return odd(k - 1) - even(k - 2 < 0 ? 0 : k - 2); }
      run even(2) || odd(3) || even(4);",
+    // Much recursion within one step.
+    "int x, y; int fib(int n) { if (n < 2) return n; return fib(n - 1) + fib(n - 2); }
+     void t(int k) { for (int i = 0; i < 7; i++) { x = fib(i); y = x + k; } }
+     run t(1) || t(2);",
     // As deep as the machine allows, and deeper: in one step, and in many.
     "int x; int local(int k) { if (k == 0) return 0; int r = local(k - 1); return r + 1; }
      int shared(int k) { x = k; if (k == 0) return 0; int r = shared(k - 1); x = r; return r + 1; }

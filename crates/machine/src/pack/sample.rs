@@ -40,7 +40,7 @@ pub(crate) struct Sample {
     slots: BTreeSet<usize>,
     /// The same of registers, by function.
     registers: BTreeSet<(usize, usize)>,
-    /// How often a function was in a chain of calls, at most.
+    /// How often a function was in a chain of calls, at most; also in the middle of a step.
     rounds: usize,
 }
 
@@ -52,8 +52,10 @@ impl Sample {
             return sample;
         }
         let machine = Machine::new(Arc::clone(program), Granularity::Access);
+        let mut machine = machine.with_disciplines(false);
+        machine.scratch.most_rounds = Some(1);
         let mut walk = Walk {
-            machine: machine.with_disciplines(false),
+            machine,
             step: Step::default(),
             random: Random(0x9E37_79B9_7F4A_7C15),
             left: MOST_COPIED,
@@ -68,6 +70,7 @@ impl Sample {
                 sample.see(program, &state);
             }
         }
+        sample.rounds = walk.machine.scratch.most_rounds.unwrap_or(1);
         sample
     }
 
@@ -117,7 +120,6 @@ impl Sample {
 
     /// Notes what the frames of a thread show, from the innermost one on.
     fn see_frames(&mut self, program: &Program, pc: Pc, frames: &[i64]) {
-        let mut chain = Vec::new();
         let mut at = (pc, program.heights[pc as usize]);
         let mut rest = frames;
         loop {
@@ -126,7 +128,6 @@ impl Sample {
             let function = program.function_number(pc);
             let wide = own.iter().enumerate().filter(|(_, word)| is_wide(**word));
             (self.registers).extend(wide.map(|(register, _)| (function, register)));
-            chain.push(function);
             let Some((back, below)) = below.split_last() else {
                 break;
             };
@@ -136,10 +137,6 @@ impl Sample {
             };
             at = (call, height);
             rest = below;
-        }
-        for function in &chain {
-            let rounds = chain.iter().filter(|other| *other == function).count();
-            self.rounds = self.rounds.max(rounds);
         }
     }
 }

@@ -49,7 +49,7 @@ const MOST_WORDS_OF_THREADS: usize = 1 << 24;
 /// Chains of calls are no longer than this, and shorter than what the interpreter allows.
 const MOST_CALLS: usize = 64;
 /// Where chains are cut, code is repeated for no more than this: most of it would never be executed.
-const MOST_COPIED_OF_CUT: usize = 1 << 10;
+const MOST_COPIED_OF_CUT: usize = 1 << 11;
 
 /// Which chains of calls have no spots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
