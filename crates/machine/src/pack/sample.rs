@@ -24,9 +24,23 @@ use crate::op::{Op, Pc};
 use crate::program::{Granularity, Program};
 use crate::state::State;
 
-/// How many walks there are, and how many steps each of them has, at most.
-const WALKS: u64 = 4;
-const STEPS: u64 = 1_000;
+/// How many steps each walk has, at most, and how threads take turns. A long walk sees what counters come to; with a thread that goes on as long as it
+/// can, what others never let it do.
+const WALKS: [(u64, Turns); 4] = [
+    (2_500, Turns::AtRandom),
+    (500, Turns::AsLongAsPossible),
+    (500, Turns::AtRandom),
+    (500, Turns::AtRandom),
+];
+
+/// Which thread makes a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Turns {
+    AtRandom,
+    /// The last one, if it can.
+    AsLongAsPossible,
+}
+
 /// How many words of states all walks together may copy; a turn of a loop in a step counts as [so many](TURN).
 const MOST_COPIED: u64 = 1 << 22;
 const TURN: u64 = 32;
@@ -58,13 +72,14 @@ impl Sample {
             machine,
             step: Step::default(),
             random: Random(0x9E37_79B9_7F4A_7C15),
+            last: 0,
             left: MOST_COPIED,
         };
-        for _ in 0..WALKS {
+        for (steps, turns) in WALKS {
             let mut state = walk.machine.initial();
             sample.see(program, &state);
-            for _ in 0..STEPS {
-                if !walk.go_on(&mut state) {
+            for _ in 0..steps {
+                if !walk.go_on(&mut state, turns) {
                     break;
                 }
                 sample.see(program, &state);
@@ -152,21 +167,29 @@ struct Walk {
     machine: Machine,
     step: Step<State>,
     random: Random,
+    /// Who has made the last step.
+    last: usize,
     /// How many words may still be copied.
     left: u64,
 }
 
 impl Walk {
     /// Has some thread make some step. Says whether the walk goes on.
-    fn go_on(&mut self, state: &mut State) -> bool {
+    fn go_on(&mut self, state: &mut State, turns: Turns) -> bool {
         let threads = state.threads.len();
-        let first = self.random.below(threads as u64) as usize;
+        let first = match turns {
+            Turns::AtRandom => self.random.below(threads as u64) as usize,
+            Turns::AsLongAsPossible => self.last,
+        };
         let mut threads = (0..threads).map(|index| (first + index) % threads);
-        if !threads.any(|thread| self.moves(state, Position(thread as u32))) {
+        let moved = threads.find(|thread| self.moves(state, Position(*thread as u32)));
+        let Some(moved) = moved else {
             return false;
-        }
+        };
         std::mem::swap(state, &mut self.step.after);
         self.machine.canonicalise(state);
+        // It may have another position now, or none: then somebody else goes on.
+        self.last = moved;
         true
     }
 
