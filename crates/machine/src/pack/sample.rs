@@ -65,16 +65,7 @@ impl Sample {
         if program.hir.starts.is_empty() {
             return sample;
         }
-        let machine = Machine::new(Arc::clone(program), Granularity::Access);
-        let mut machine = machine.with_disciplines(false);
-        machine.scratch.most_rounds = Some(1);
-        let mut walk = Walk {
-            machine,
-            step: Step::default(),
-            random: Random(0x9E37_79B9_7F4A_7C15),
-            last: 0,
-            left: MOST_COPIED,
-        };
+        let mut walk = Walk::through(program);
         for (steps, turns) in WALKS {
             let mut state = walk.machine.initial();
             sample.see(program, &state);
@@ -174,6 +165,19 @@ struct Walk {
 }
 
 impl Walk {
+    fn through(program: &Arc<Program>) -> Self {
+        let machine = Machine::new(Arc::clone(program), Granularity::Access);
+        let mut machine = machine.with_disciplines(false);
+        machine.scratch.most_rounds = Some(1);
+        Self {
+            machine,
+            step: Step::default(),
+            random: Random(0x9E37_79B9_7F4A_7C15),
+            last: 0,
+            left: MOST_COPIED,
+        }
+    }
+
     /// Has some thread make some step. Says whether the walk goes on.
     fn go_on(&mut self, state: &mut State, turns: Turns) -> bool {
         let threads = state.threads.len();
@@ -222,5 +226,72 @@ impl Random {
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         (self.0 >> 11) % bound
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use raddle_lang::Source;
+
+    use super::*;
+
+    fn program(text: &str) -> Arc<Program> {
+        let (program, problems) = crate::load(Source::new("test.rad", text));
+        Arc::new(program.unwrap_or_else(|| panic!("{text}: {problems:?}")))
+    }
+
+    #[test]
+    fn variables_that_outgrow_a_byte_get_two() {
+        let program = program(
+            "int small, large, huge;
+             void t() { int k = 0; for (int i = 0; i < 100; i++) { large += 3; small = (small + 1) % 9; k = large; } small = k % 9; atomic { huge = k; huge = huge * huge * huge; } }
+             run t() || t();",
+        );
+        let sample = Sample::of(&program);
+        // Two bytes are too few for the last one.
+        let widths = [0, 1, 2].map(|slot| sample.width_of_slot(slot, Width::One));
+        assert_eq!(widths, [Width::One, Width::Two, Width::One]);
+        let registers = |register| sample.width_of_register(Some((0, register)), Width::One);
+        assert_eq!([registers(0), registers(1)], [Width::Two, Width::One]);
+        assert_eq!(sample.width_of_register(None, Width::One), Width::One);
+        assert_eq!(program.packing.slots, widths);
+    }
+
+    #[test]
+    fn recursion_is_seen_between_steps_and_in_steps() {
+        for (text, rounds) in [
+            ("int x; void t() { x = 1; } run t();", 1),
+            (
+                "int x; void f(int k) { x = k; if (k > 0) f(k - 1); } run f(4);",
+                5,
+            ),
+            (
+                "int x; int f(int k) { return k == 0 ? 0 : f(k - 1); } void t() { x = f(3); } run t();",
+                4,
+            ),
+            (
+                "int x; int f(int k) { if (k == 0) return 0; return g(k - 1); } int g(int k) { x = k; return f(k); } void t() { x = f(2); } run t();",
+                3,
+            ),
+        ] {
+            assert_eq!(Sample::of(&program(text)).rounds(), rounds, "{text}");
+        }
+    }
+
+    #[test]
+    fn long_steps_and_large_states_end_a_walk_early() {
+        for text in [
+            "int x; void t() { while (true) { atomic { for (int i = 0; i < 50000; i++) x = i % 5; } } } run t();",
+            "int x; int a[30000]; void t() { while (true) x = 1 - x; } run t();",
+        ] {
+            let program = program(text);
+            let mut walk = Walk::through(&program);
+            let mut state = walk.machine.initial();
+            let mut steps = 0;
+            while walk.go_on(&mut state, Turns::AtRandom) {
+                steps += 1;
+            }
+            assert!((1..1_000).contains(&steps), "{steps}: {text}");
+        }
     }
 }
