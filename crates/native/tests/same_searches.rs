@@ -193,6 +193,18 @@ fn results_do_not_depend_on_the_sample() {
     assert!(compared > campaign.count);
 }
 
+/// A thread comes to an atomic block that fails before it accesses anything: whether its steps are looked at makes no difference.
+#[test]
+fn on_blocks_that_fail_at_once() {
+    let text = "int x = 1; int data; mutex w;
+         void writes() { for (int i = 0; i < 2; i++) { while (x != 1) x = 1; } x = 0; x = 2; x = 0; }
+         void fails() { int r = x; x = 2; atomic { assert(r <= 1); await(x == x); } lock(w); data = x; unlock(w); }
+         run writes() || fails();";
+    let program = raddle_difftest::compile(text).expect("it compiles");
+    let code = Code::compile(&program).map(Arc::new);
+    assert!(compare("blocks that fail at once", &program, code.as_ref()));
+}
+
 /// Recursion, and variables that outgrow a byte, do not leave a program to the interpreter.
 #[test]
 fn few_steps_are_interpreted() {
