@@ -1,6 +1,8 @@
 //! What every step from an instruction accesses, as far as the code tells.
 
-use crate::op::{Op, Pc, Reg};
+use raddle_lang::ast::BinaryOp;
+
+use crate::op::{Fit, Op, Pc, Reg};
 use crate::pack::whole_objects;
 use crate::program::{Features, Program};
 use crate::word::Reference;
@@ -50,6 +52,8 @@ impl Program {
                 Op::Guard { .. } => {}
                 Op::Call { .. } | Op::Return { .. } => return None,
                 op if op.is_visible() => slots.extend(self.accessed_by(pc, op)?),
+                // A block that fails before its first access is a step without accesses, which commutes with all others.
+                op if slots.is_empty() && may_fail(op) => return None,
                 _ => {}
             }
         }
@@ -97,6 +101,31 @@ impl Program {
             .zip(is_data)
             .filter_map(|(slot, data)| data.then_some(slot))
             .collect()
+    }
+}
+
+/// Whether an instruction of local code may make its step fail.
+fn may_fail(op: Op) -> bool {
+    match op {
+        Op::Binary { op, .. } | Op::BinaryConst { op, .. } => {
+            matches!(op, BinaryOp::Divide | BinaryOp::Remainder)
+        }
+        Op::Fit { fit, .. } => matches!(fit, Fit::Range(_)),
+        op => !matches!(
+            op,
+            Op::Const { .. }
+                | Op::ConstUnsigned { .. }
+                | Op::GlobalRef { .. }
+                | Op::Move { .. }
+                | Op::Clear { .. }
+                | Op::Unary { .. }
+                | Op::Advance { .. }
+                | Op::Slide { .. }
+                | Op::GetLocal { .. }
+                | Op::SetLocal { .. }
+                | Op::Tid { .. }
+                | Op::Reach { .. }
+        ),
     }
 }
 
@@ -172,6 +201,16 @@ mod tests {
             [None]
         );
         assert_eq!(accessed(globals, "atomic { x = choose(0..1); }"), [None]);
+        // It fails before it accesses anything, unless that comes first.
+        for (begin, known) in [
+            ("assert(i == 0);", false),
+            ("i = 1 / i;", false),
+            ("i = i + 1;", true),
+            ("y = 1; assert(i == 0);", true),
+        ] {
+            let body = format!("int i = x; atomic {{ {begin} x = i; }}");
+            assert_eq!(accessed(globals, &body)[1].is_some(), known, "{begin}");
+        }
         // It is left in the middle.
         let body = "while (true) { atomic { x = 1; if (y == 1) break; y = 2; } }";
         assert_eq!(accessed(globals, body)[0], None);

@@ -58,6 +58,8 @@ pub struct Machine {
     pub(crate) broken_from_the_start: Option<String>,
     /// The operation at which the last step has stopped: where it waits, if it was blocked.
     pub(crate) stopped_at: Place,
+    /// How many loop iterations and calls there were in the last step.
+    turns: u32,
 }
 
 impl Machine {
@@ -74,6 +76,7 @@ impl Machine {
             probe: Step::default(),
             broken_from_the_start: None,
             stopped_at: Place(0),
+            turns: 0,
         };
         if !machine.program.hir.exclusives.is_empty() {
             let state = machine.initial();
@@ -95,6 +98,11 @@ impl Machine {
     pub fn with_symmetry(mut self, used: bool) -> Self {
         self.symmetry = used.then(|| Symmetry::of(&self.program)).flatten();
         self
+    }
+
+    /// How many loop iterations and calls there were in the last step.
+    pub(crate) fn turns(&self) -> u32 {
+        self.turns
     }
 
     /// The threads that may be exchanged, if searches make use of that.
@@ -401,6 +409,7 @@ impl System for Machine {
         step.footprint.clear();
         step.changed = Changed::ALL;
         step.next_choice = None;
+        self.turns = 0;
         if state.has_stopped(thread) {
             step.status = Status::Ended;
             return;
@@ -423,6 +432,7 @@ impl System for Machine {
         );
         let halt = execution.run();
         let place = execution.place();
+        self.turns = execution.turns();
         self.stopped_at = place;
         match halt {
             Halt::Pause => execution.suspend(),

@@ -1,13 +1,13 @@
 //! What a compiler of steps to native code needs to know of a program: its instructions, and where everything is in the words
 //! of a packed state.
 //!
-//! States of programs whose threads do not call functions recursively nearly
-//! always have one size for each number of threads, and every field has its place in them ([`Layout`]). Behind everything else come the objects of the [heap](Heap). Native code executes steps in these words. The interpreter
+//! States nearly always have one size for each number of threads, and every field has its place in them ([`Layout`]). (Those in which calls are nested
+//! more deeply than mostly do not.) Behind everything else come the objects of the [heap](Heap). Native code executes steps in these words. The interpreter
 //! defines what a step is, and what the words of a state are; everything here is derived from it.
 //!
 //! Where functions call functions, the code of a function is repeated for each chain of calls that leads to it: a [`Spot`] is an instruction
 //! in such a copy. The registers of all frames of a thread are numbered through, from the outermost frame on; those of the innermost frame
-//! begin at the base of the spot. So calls and returns are jumps to other spots that copy a few registers.
+//! begin at the base of the spot. So calls and returns are jumps to other spots that copy a few registers. Recursion ends at a call that [is cut](Link::Cut).
 
 use raddle_explore::{Changed, Guard, Packed};
 
@@ -15,7 +15,7 @@ use crate::machine::Machine;
 use crate::op::{Op, Pc, Reg};
 use crate::pack::code::{self, Width};
 use crate::pack::constants::written;
-use crate::pack::objects;
+use crate::pack::{Packing, Sample, objects};
 use crate::program::{Granularity, Program};
 use crate::state::State;
 use crate::word::{self, Name, Reference};
@@ -47,6 +47,8 @@ pub enum Link {
     None,
     /// A call: to this spot.
     Calls(u32),
+    /// A call that leads to where there are no spots.
+    Cut,
     /// A return from a call.
     Returns {
         /// The register for the result, among those of all frames.
@@ -544,6 +546,13 @@ pub fn can_be_taken(program: &Program, layout: u16, slot: usize) -> bool {
 }
 
 impl Program {
+    /// The same program, packed as if its executions had shown nothing but how often a function is in a chain of calls.
+    #[must_use]
+    pub fn packed_for_rounds(mut self, rounds: usize) -> Self {
+        self.packing = Packing::new(&self, &Sample::of_rounds(rounds));
+        self
+    }
+
     /// Whether it allocates objects on a heap.
     #[must_use]
     pub fn allocates(&self) -> bool {

@@ -221,6 +221,12 @@ impl Program {
             .filter(|function| pc < function.end)
     }
 
+    /// The number of the function that an instruction of a thread belongs to.
+    pub(crate) fn function_number(&self, pc: Pc) -> usize {
+        let after = (self.functions).partition_point(|function| function.entry <= pc);
+        after - 1
+    }
+
     /// Whether a variable is one that the program declares, or part of one.
     pub(crate) fn is_declared(&self, variable: raddle_explore::Variable) -> bool {
         variable.0 as usize >= self.initial.len() || (variable.0 as usize) < self.hir.initial.len()

@@ -335,6 +335,7 @@ impl Emitter<'_> {
         match next {
             Next::Stop(spot) => self.exit(Exit::Stop(spot)),
             Next::Wait(spot) => self.exit(Exit::Wait(spot)),
+            Next::Node(node) if self.region.beyond.contains(&node) => self.exit(Exit::GiveUp),
             Next::Node(node) => {
                 if let Some(block) = self.leaders.get(&node) {
                     return *block;
@@ -367,7 +368,7 @@ impl Emitter<'_> {
                 return;
             }
             match self.instruction(self.compiling.bytecode.op(node.spot)) {
-                Some(Next::Node(next)) if !self.region.blocks.contains_key(&next) => node = next,
+                Some(Next::Node(next)) if self.region.follows(next) => node = next,
                 Some(next) => {
                     self.go(next);
                     return;

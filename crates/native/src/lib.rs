@@ -7,7 +7,7 @@
 //!
 //! - that fail, since only the interpreter knows what to say about them;
 //! - that execute a block of code for the first time, since only the interpreter keeps track of what was executed;
-//! - of programs that call functions recursively, or in very many ways: their states have no fixed size;
+//! - from states in which calls are nested more deeply than the sample of the program showed (or than there can be code for): such states have no fixed size; and steps that call functions beyond that depth, which give up at the call;
 //! - from states with very many or very large objects, or after which a thread that has ended disappears;
 //! - that spawn a thread;
 //! - that break a declared discipline, or keep to one for a reason that is not seen in the words (`disciplines.rs`);

@@ -132,7 +132,9 @@ impl NativeMachine {
     #[must_use]
     pub fn why_there_is_none(&self) -> Option<&'static str> {
         match &self.layout {
-            None => Some("functions call themselves, or each other in very many ways"),
+            None => Some(
+                "functions have very many variables, or there are very many reader-writer locks or types of objects",
+            ),
             Some(_) if !self.interpreter.makes_plain_steps() => Some("statements are steps"),
             Some(_) if self.interpreter.enforces_disciplines() && self.disciplines.is_none() => {
                 Some("a discipline is broken from the start")

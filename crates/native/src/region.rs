@@ -1,6 +1,6 @@
 //! The code that a step can execute.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use raddle_machine::native::{At, Bytecode, Heap, Link, Stop, code_of};
 use raddle_machine::op::Op;
@@ -26,9 +26,9 @@ pub(crate) enum Next {
     Wait(u32),
 }
 
-/// Steps that may execute more instructions than this are not compiled.
+/// Of steps that may execute more instructions than this, those nearest to the beginning are compiled.
 const MOST_NODES: usize = 600;
-/// More blocks have no bits.
+/// The same of blocks: more have no bits.
 const MOST_BLOCKS: usize = 64;
 
 /// With more threads, the code for `notify` would be too long.
@@ -44,6 +44,8 @@ pub(crate) struct Region {
     pub(crate) waits: bool,
     /// Numbers for the blocks: nodes that do not always follow the node before.
     pub(crate) blocks: HashMap<Node, usize>,
+    /// Nodes at which the code gives up, because there would be too much of it. (An instruction that was found before may be among them: it turns out to begin a block when there is no number left.)
+    pub(crate) beyond: HashSet<Node>,
     /// The registers that it writes, of all frames.
     pub(crate) written: HashSet<u16>,
     /// Whether it addresses registers by an index.
@@ -54,7 +56,7 @@ pub(crate) struct Region {
 }
 
 impl Region {
-    /// Nothing if it is too large, or if not even its first instruction can be compiled.
+    /// Nothing if not even its first instruction can be compiled.
     pub(crate) fn of(bytecode: &Bytecode, stop: Stop) -> Option<Self> {
         let (At { spot, .. }, waits) = match stop {
             Stop::Running(at) | Stop::Notified(at) => (at, false),
@@ -71,8 +73,10 @@ impl Region {
         }
         let mut seen = HashSet::from([start]);
         let mut blocks = HashMap::from([(start, 0)]);
-        let mut work = vec![start];
-        while let Some(node) = work.pop() {
+        let mut beyond = HashSet::new();
+        // The nearest first: they are executed most often.
+        let mut work = VecDeque::from([start]);
+        while let Some(node) = work.pop_front() {
             if !is_compiled(bytecode, node) || waits {
                 continue;
             }
@@ -80,14 +84,23 @@ impl Region {
             let many = all.iter().flatten().count() > 1;
             for next in all.into_iter().flatten() {
                 let Next::Node(next) = next else { continue };
-                let new = seen.insert(next);
+                let new = !seen.contains(&next);
                 // It is reached in two ways, or it is one of two ways.
-                if many || !new {
-                    let number = blocks.len();
-                    blocks.entry(next).or_insert(number);
+                let begins = (many || !new) && !blocks.contains_key(&next);
+                let is_one_too_many = new && seen.len() >= MOST_NODES;
+                if beyond.contains(&next)
+                    || is_one_too_many
+                    || begins && blocks.len() >= MOST_BLOCKS
+                {
+                    beyond.insert(next);
+                    continue;
+                }
+                if begins {
+                    blocks.insert(next, blocks.len());
                 }
                 if new {
-                    work.push(next);
+                    seen.insert(next);
+                    work.push_back(next);
                 }
             }
         }
@@ -99,11 +112,11 @@ impl Region {
             indexes_registers |= matches!(op, Op::GetLocal { .. } | Op::SetLocal { .. });
             allocates |= matches!(op, Op::New { .. });
         }
-        let fits = seen.len() <= MOST_NODES && blocks.len() <= MOST_BLOCKS;
-        fits.then_some(Self {
+        Some(Self {
             start,
             waits,
             blocks,
+            beyond,
             written,
             indexes_registers,
             allocates,
@@ -113,6 +126,11 @@ impl Region {
 
     pub(crate) fn len(&self) -> usize {
         self.nodes
+    }
+
+    /// Whether code goes on at a node only from the one node before it, and need not be told apart from that.
+    pub(crate) fn follows(&self, node: Node) -> bool {
+        !self.blocks.contains_key(&node) && !self.beyond.contains(&node)
     }
 }
 
@@ -126,6 +144,8 @@ fn registers_written(bytecode: &Bytecode, spot: u32) -> std::ops::Range<u16> {
             base..base + bytecode.parameters[function as usize]
         }
         (Op::Return { .. }, Link::Returns { to, .. }) => to..to + 1,
+        // The code gives up there.
+        (Op::Call { .. }, _) => 0..0,
         _ => {
             let written = &bytecode.written[here.pc as usize];
             let numbered = |reg: u16| u32::from(here.base) + u32::from(reg);

@@ -18,7 +18,7 @@ pub struct Report {
 pub enum Why {
     /// It starts a thread.
     Spawn,
-    /// It begins where code is not compiled: that is too long, or it is where an earlier step has used up its turns.
+    /// It begins where code is not compiled: there is too much of it in the program, or it is where an earlier step has used up its turns.
     NotCompiled,
     /// It executes code that no step has executed before.
     NewCode,
@@ -26,7 +26,7 @@ pub enum Why {
     Discipline,
     /// The state has not the fixed size.
     Form,
-    /// It fails, or meets a value or an object that is too large.
+    /// It fails, goes on beyond the code that there is for the step (calls are too deep, or it is too long), or meets a value or an object that is too large.
     GaveUp,
 }
 
@@ -37,7 +37,10 @@ const REASONS: [(Why, &str); 6] = [
     (Why::NewCode, "by code that was new"),
     (Why::Discipline, "for declared disciplines"),
     (Why::Form, "from states without a fixed size"),
-    (Why::GaveUp, "that failed or met something too large"),
+    (
+        Why::GaveUp,
+        "that failed, or met something too large or too deep",
+    ),
 ];
 
 /// How many steps the interpreter has executed, by the reason.

@@ -12,8 +12,9 @@ use raddle_explore::reductions::transactions::Transactions;
 use raddle_explore::{
     Outcome, Position, PropertySet, Reduction, Search, StoreKind, System, reductions,
 };
+use raddle_lang::Source;
 use raddle_machine::{Granularity, Machine, Program};
-use raddle_native::{Code, NativeMachine};
+use raddle_native::{Code, NativeMachine, Why};
 
 /// Programs with more states than this take too long; all searches of one are cut there, and then nothing is compared.
 const MOST_STATES: u64 = 20_000;
@@ -149,6 +150,81 @@ fn on_programs_that_call() {
         profiles,
         ..Campaign::as_asked(8, 40)
     });
+}
+
+#[test]
+fn on_programs_that_call_themselves() {
+    let profiles = vec![by_name("recursion").expect("a profile")];
+    compare_campaign(&Campaign {
+        profiles,
+        ..Campaign::as_asked(11, 40)
+    });
+}
+
+/// How states are packed changes no result: states that do not fit are stored too.
+#[test]
+fn results_do_not_depend_on_the_sample() {
+    let profiles =
+        ["recursion", "calls", "data", "heap"].map(|name| by_name(name).expect("a profile"));
+    let campaign = Campaign {
+        profiles: profiles.to_vec(),
+        ..Campaign::as_asked(12, 40)
+    };
+    let mut compared = 0;
+    for number in 0..campaign.count {
+        let (profile, program) = campaign.program(number);
+        let name = format!("{} {number}", profile.name);
+        let program = raddle_difftest::compile(&program.to_string()).expect("it compiles");
+        for rounds in [1, 2] {
+            let other = Arc::new(Program::clone(&program).packed_for_rounds(rounds));
+            let code = Code::compile(&other).map(Arc::new);
+            let machine = |program: &Arc<Program>| {
+                Machine::new(Arc::clone(program), Granularity::Access).with_disciplines(false)
+            };
+            for reduction in ["full", "optimistic"] {
+                let expected = search(&mut machine(&program), reduction, StoreKind::Flat, 1);
+                let mut native = NativeMachine::new(machine(&other), code.clone());
+                let found = search(&mut native, reduction, StoreKind::Tree, 2);
+                assert_eq!(expected, found, "{name}: {reduction}, {rounds} rounds");
+                compared += u64::from(expected.is_some());
+            }
+        }
+    }
+    assert!(compared > campaign.count);
+}
+
+/// A thread comes to an atomic block that fails before it accesses anything: whether its steps are looked at makes no difference.
+#[test]
+fn on_blocks_that_fail_at_once() {
+    let text = "int x = 1; int data; mutex w;
+         void writes() { for (int i = 0; i < 2; i++) { while (x != 1) x = 1; } x = 0; x = 2; x = 0; }
+         void fails() { int r = x; x = 2; atomic { assert(r <= 1); await(x == x); } lock(w); data = x; unlock(w); }
+         run writes() || fails();";
+    let program = raddle_difftest::compile(text).expect("it compiles");
+    let code = Code::compile(&program).map(Arc::new);
+    assert!(compare("blocks that fail at once", &program, code.as_ref()));
+}
+
+/// Recursion, and variables that outgrow a byte, do not leave a program to the interpreter.
+#[test]
+fn few_steps_are_interpreted() {
+    for name in [
+        "cartesian-cmis-2-4",
+        "cartesian-cmis-2-8",
+        "cartesian-shared-ptr",
+    ] {
+        let path = format!("../../corpus/papers/{name}.rad");
+        let text = std::fs::read_to_string(&path).expect("it is in the corpus");
+        let (program, _) = raddle_machine::load(Source::new(path, text));
+        let program = Arc::new(program.expect("it compiles"));
+        let code = Code::compile(&program).map(Arc::new);
+        let mut machine = NativeMachine::new(Machine::new(program, Granularity::Access), code);
+        let mut full = reductions::by_name("full").expect("it exists");
+        Search::new().run(&mut machine, full.as_mut());
+        let report = machine.report().expect("it is compiled");
+        let interpreted = report.interpreted.all() - report.interpreted.because(Why::NewCode);
+        assert!(interpreted * 50 < report.steps, "{name}: {report:?}");
+    }
 }
 
 #[test]

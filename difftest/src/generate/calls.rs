@@ -16,6 +16,7 @@ impl Generator {
         Some(match pattern {
             Pattern::Call if !context.called => self.call(context),
             Pattern::Chain if !context.called => self.chain(context),
+            Pattern::Recursion if !context.called => self.recursion(context),
             Pattern::LocalArray => self.local_array(context),
             _ => return None,
         })
@@ -44,14 +45,14 @@ impl Generator {
         }]
     }
 
-    fn is_made(&self, function: &str) -> bool {
+    pub(super) fn is_made(&self, function: &str) -> bool {
         self.functions.iter().any(|known| known.name == function)
     }
 
     /// Calls a function that calls others, once or twice.
     fn chain(&mut self, context: Context) -> Block {
         if !context.endless && self.random.percent(5) {
-            return self.recursion();
+            return self.count_down();
         }
         let functions = match context.atomic || self.random.percent(50) {
             true => LOCAL,
@@ -129,7 +130,7 @@ impl Generator {
         }
     }
 
-    fn recursion(&mut self) -> Block {
+    fn count_down(&mut self) -> Block {
         if !self.is_made(RECURSIVE) {
             let less = infix(name("k"), "-", int(1));
             let body = vec![
@@ -149,7 +150,7 @@ impl Generator {
     }
 
     /// Reads and writes an array of the function's own.
-    fn local_array(&mut self, context: Context) -> Block {
+    pub(super) fn local_array(&mut self, context: Context) -> Block {
         let position = self.position(context);
         let value = self.value(context);
         let write = assign(index("a", position), value);
@@ -163,7 +164,7 @@ impl Generator {
 }
 
 /// In a function that is called, perhaps in loops.
-fn called(atomic: bool) -> Context {
+pub(super) fn called(atomic: bool) -> Context {
     Context {
         called: true,
         atomic,

@@ -10,6 +10,7 @@ mod control;
 mod data;
 mod globals;
 mod profile;
+mod recursion;
 mod synchronisation;
 mod threads;
 
@@ -40,6 +41,8 @@ struct Generator {
     /// How many threads may still be spawned by patterns.
     spawns: usize,
     labels: u32,
+    /// How deep functions may call themselves.
+    deepest: usize,
 }
 
 /// Where in the program a pattern stands.
@@ -115,6 +118,7 @@ impl Generator {
             patterns: 0,
             spawns: 2,
             labels: 0,
+            deepest: 4,
         }
     }
 

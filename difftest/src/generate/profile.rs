@@ -93,6 +93,7 @@ pub enum Pattern {
     Allocations,
     Chain,
     LocalArray,
+    Recursion,
     Objects,
     Rows,
 }
@@ -557,6 +558,27 @@ pub const PROFILES: &[Profile] = &[
                 (P::AssertLocal, 1),
             ],
             &[P::Chain, P::Read],
+        )
+    },
+    Profile {
+        long: true,
+        ..profile(
+            "recursion",
+            &[
+                (P::Recursion, 10),
+                (P::LocalArray, 1),
+                (P::BoundedLoop, 1),
+                (P::AtomicBlock, 2),
+                (P::If, 1),
+                (P::Write, 4),
+                (P::Read, 3),
+                (P::LockedData, 2),
+                (P::CondNotify, 1),
+                (P::Reentrant, 1),
+                (P::Send, 1),
+                (P::AssertLocal, 1),
+            ],
+            &[P::Recursion, P::Read],
         )
     },
     Profile {

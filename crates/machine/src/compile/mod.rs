@@ -11,13 +11,14 @@ mod places;
 mod statements;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use raddle_lang::{Diagnostic, Source, Span, hir};
 
 use crate::exclusive::{Locks, Rules};
 use crate::op::{Fit, Op, Pc, Reg};
 use crate::orders::Ordering;
-use crate::pack::Packing;
+use crate::pack::{Packing, Sample};
 use crate::program::{Features, Function, Layout, Program, ToldBy, Variable};
 use crate::word;
 
@@ -94,7 +95,7 @@ pub fn compile(checked: hir::Program, source: Source) -> Result<Program, Diagnos
     let rules = Rules::new(&checked, &compiler.layouts, &predicates);
     // The ghost words of the rules are behind the globals.
     initial.resize(initial.len() + rules.ghosts, word::NULL);
-    let mut program = Program {
+    let program = Program {
         registers: compiler.registers as usize,
         code: compiler.code,
         heights: compiler.heights,
@@ -119,7 +120,10 @@ pub fn compile(checked: hir::Program, source: Source) -> Result<Program, Diagnos
         source,
         hir: checked,
     };
-    program.packing = Packing::new(&program);
+    let program = Arc::new(program);
+    let sample = Sample::of(&program);
+    let mut program = Arc::into_inner(program).expect("nobody else walks through it");
+    program.packing = Packing::new(&program, &sample);
     Ok(program)
 }
 

@@ -54,6 +54,8 @@ pub(crate) struct Scratch {
     first_time: Vec<Pc>,
     /// How many those were before each access.
     first_time_before: Vec<usize>,
+    /// How often the same function was on the stack, at most; if somebody wants to know.
+    pub(crate) most_rounds: Option<usize>,
 }
 
 impl Scratch {
@@ -204,6 +206,11 @@ impl<'m> Execution<'m> {
             local_fuel: LOCAL_FUEL,
             atomic_fuel: ATOMIC_FUEL,
         }
+    }
+
+    /// How many loop iterations and calls there were.
+    pub(crate) fn turns(&self) -> u32 {
+        (LOCAL_FUEL - self.local_fuel) + (ATOMIC_FUEL - self.atomic_fuel)
     }
 
     /// Where it is.
@@ -496,6 +503,9 @@ impl<'m> Execution<'m> {
         if base > MAX_CALLS && self.call_depth() >= MAX_CALLS {
             return Err(Trouble::StackLimit.into());
         }
+        if self.scratch.most_rounds.is_some() {
+            self.note_rounds(function.entry);
+        }
         let registers = &mut self.scratch.registers;
         if registers.len() < base + self.program.registers {
             registers.resize(base + self.program.registers, 0);
@@ -515,6 +525,23 @@ impl<'m> Execution<'m> {
             depth += 1;
         }
         depth
+    }
+
+    /// Notes how often a function is on the stack that is called now.
+    #[cold]
+    fn note_rounds(&mut self, entry: Pc) {
+        let callee = self.program.function_number(entry);
+        let (mut rounds, mut base, mut pc) = (1, self.base, self.pc);
+        loop {
+            rounds += usize::from(self.program.function_number(pc) == callee);
+            if base == 0 {
+                break;
+            }
+            pc = self.scratch.registers[base - 1] as Pc - 1;
+            base = self.caller(base).1;
+        }
+        let most = &mut self.scratch.most_rounds;
+        *most = most.map(|most| most.max(rounds));
     }
 
     /// The call that made the frame at `base`, and the frame that it returns to.

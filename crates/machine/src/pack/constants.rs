@@ -194,6 +194,12 @@ fn execute(
             innermost[height] = Known::Constant((pc + 1).into());
             return [Some(entry), None];
         }
+        // What happens in between changes no register of these frames but the result.
+        (Op::Call { to, height, .. }, Link::Cut) => {
+            innermost[height as usize..].fill(Known::Anything);
+            innermost[to as usize] = Known::Anything;
+            return [Some(spot + 1), None];
+        }
         (Op::Return { from }, Link::Returns { to, spot }) => {
             let result = from.map_or(Known::Constant(0), |reg| innermost[reg as usize]);
             registers[to as usize] = result;

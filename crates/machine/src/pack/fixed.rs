@@ -1,4 +1,4 @@
-//! States of a fixed size: those of programs whose threads do not call functions recursively, while every value has a code.
+//! States of a fixed size: those in which every value has a code, and no thread is in a [chain of calls](super::spots) that is too long.
 //! That is, nearly all states of most programs. (Where threads are spawned or objects allocated, the size is fixed for each number of threads and each sequence of objects.)
 //!
 //! Every field has its place, which is computed once; there are no gaps between the fields of different threads, and the
@@ -29,6 +29,7 @@ use super::frames::{Field, Frame, Knowledge, WORD, frames_of};
 use super::layout::Packing;
 use super::objects;
 use super::places::{Area, Words, place_slots};
+use super::sample::Sample;
 use super::spots::Spots;
 use super::stops::{Stop, Stops};
 use crate::native;
@@ -103,7 +104,7 @@ pub(crate) struct Fixed {
 
 impl Fixed {
     /// Nothing for a program whose states have no fixed size.
-    pub(super) fn new(program: &Program, packing: &Packing) -> Option<Self> {
+    pub(super) fn new(program: &Program, packing: &Packing, sample: &Sample) -> Option<Self> {
         let features = &program.features;
         if program.layouts.len() > objects::MOST_LAYOUTS || program.hir.starts.is_empty() {
             return None;
@@ -115,7 +116,7 @@ impl Fixed {
         if locks.len() > MOST_READ_LOCKS {
             return None;
         }
-        let spots = Spots::of(program)?;
+        let spots = Spots::of(program, sample.rounds())?;
         let known = Knowledge::of(program, &spots);
         let is_reached: Vec<bool> = (0..spots.len())
             .map(|spot| known.is_reached(spot))
@@ -136,7 +137,7 @@ impl Fixed {
         let mut spawned = features
             .spawn
             .then(|| Spawned::new(features.numbers_threads, &mut head));
-        let (frames, constants) = frames_of(program, packing, &spots, &known, head);
+        let (frames, constants) = frames_of(program, packing, sample, &spots, &known, head);
         let bytes_of_kind = |kind: usize| {
             let tree = spots.start(kind);
             let all = spots.all().iter().enumerate();
@@ -650,7 +651,7 @@ impl Spawned {
 
 /// Whether a code may be in a field: references to objects are in wide ones only, where they can be found.
 #[inline]
-fn fits(code: u64, width: Width) -> bool {
+pub(super) fn fits(code: u64, width: Width) -> bool {
     code < match width {
         Width::One => code::FIRST_NARROW_OBJECT,
         Width::Two => width.escape(),

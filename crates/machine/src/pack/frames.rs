@@ -3,6 +3,7 @@
 use super::code::Width;
 use super::constants::{Known, constants_of_kind};
 use super::layout::Packing;
+use super::sample::Sample;
 use super::spots::Spots;
 use crate::native;
 use crate::op::Reg;
@@ -75,6 +76,7 @@ impl Knowledge {
 pub(super) fn frames_of(
     program: &Program,
     packing: &Packing,
+    sample: &Sample,
     spots: &Spots,
     known: &Knowledge,
     head: u32,
@@ -109,6 +111,8 @@ pub(super) fn frames_of(
                 Known::Constant(_) | Known::Integer => packing.integer,
                 Known::Anything | Known::Unreached => packing.anything,
             };
+            let owner = spots.owner(spot as u32, register);
+            let width = sample.width_of_register(owner, width);
             stored.push((register as Reg, width));
         }
         frames.push(Frame::new(&stored, fixed, first, head));

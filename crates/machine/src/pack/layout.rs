@@ -7,6 +7,7 @@ use raddle_lang::hir::{self, Type};
 use super::code::{Width, largest};
 use super::constants::{Known, constants};
 use super::fixed::Fixed;
+use super::sample::Sample;
 use crate::op::{Op, Pc, Reg};
 use crate::program::Program;
 use crate::state::Phase;
@@ -74,9 +75,10 @@ pub(crate) struct Packing {
 }
 
 impl Packing {
-    pub(crate) fn new(program: &Program) -> Self {
+    /// What states of a program consist of, of which a few executions have shown something.
+    pub(crate) fn new(program: &Program, sample: &Sample) -> Self {
         let widths = Widths::of(program);
-        let slots = global_widths(program, &widths);
+        let slots = global_widths(program, &widths, sample);
         let globals = global_parts(&slots);
         let (numbers, stops) = number_stops(&program.code);
         let mut packing = Self {
@@ -94,7 +96,7 @@ impl Packing {
             fixed: None,
         };
         packing.size_threads(program);
-        packing.fixed = Fixed::new(program, &packing);
+        packing.fixed = Fixed::new(program, &packing, sample);
         if let Some(fixed) = &packing.fixed {
             packing.thread_rooms = vec![fixed.room(); program.hir.starts.len()];
         }
@@ -255,7 +257,7 @@ fn fitting(mut values: impl Iterator<Item = i64>) -> Width {
     }
 }
 
-fn global_widths(program: &Program, widths: &Widths) -> Vec<Width> {
+fn global_widths(program: &Program, widths: &Widths, sample: &Sample) -> Vec<Width> {
     let mut slots = Vec::with_capacity(program.initial.len());
     for global in &program.hir.globals {
         debug_assert_eq!(slots.len(), global.slot as usize);
@@ -263,7 +265,10 @@ fn global_widths(program: &Program, widths: &Widths) -> Vec<Width> {
     }
     // The ghost words are names of threads.
     slots.resize(program.initial.len(), Width::One);
+    let slots = slots.into_iter().enumerate();
     slots
+        .map(|(slot, width)| sample.width_of_slot(slot, width))
+        .collect()
 }
 
 fn add_widths(program: &Program, ty: &Type, widths: &Widths, slots: &mut Vec<Width>) {

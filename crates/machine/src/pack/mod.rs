@@ -38,6 +38,7 @@ mod frames;
 mod layout;
 pub(crate) mod objects;
 mod places;
+mod sample;
 mod spots;
 mod stops;
 
@@ -48,6 +49,7 @@ use self::fields::{Count, Escaped, Fields, InPlace, Reader, Sink, Writer};
 pub(crate) use self::fixed::{GENERAL, MOST_HOLDS};
 use self::layout::Register;
 pub(crate) use self::layout::{Packing, whole_objects};
+pub(crate) use self::sample::Sample;
 use crate::op::Pc;
 use crate::program::Program;
 use crate::state::{Block, Object, Phase, State, header};
