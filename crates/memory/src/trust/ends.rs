@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use raddle_outcome::{Ends, Kind as Limit};
 use raddle_schedule::{Omission, ThreadId};
 
-use crate::graph::{Event, Graph, Kind};
+use crate::graph::{Event, EventId, Graph, Kind};
 use crate::operation::{Effect, Location, Operation, Until, Update};
 use crate::program::Blocked;
 
@@ -254,7 +254,9 @@ fn end(graph: &Graph, threads: &[(ThreadId, Stop)]) -> End {
         End::Infeasible
     } else if any(|stop| matches!(stop, Stop::Blocked(_))) {
         let hangs = |(thread, stop): &(ThreadId, Stop)| match *stop {
-            Stop::Blocked(Blocked::Spinning { since }) => looks_the_same(graph, *thread, since),
+            Stop::Blocked(Blocked::Spinning { since }) => {
+                looks_the_same(graph, *thread, since) && is_last(graph, threads, *thread, since)
+            }
             _ => true,
         };
         match threads.iter().all(hangs) {
@@ -318,6 +320,30 @@ fn looks_the_same(graph: &Graph, thread: ThreadId, since: u32) -> bool {
             }
             _ => true,
         })
+}
+
+/// Whether nothing was written after what an iteration has read, but by iterations of threads that spin too.
+///
+/// What a location protects need not be in the graph: what a lock is for, or a cell behind a flag. So if others have taken a lock since, and given it back, the
+/// iteration may do something else now, although the lock has the same value. No live-lock is missed: where the others have come to their ends or wait, and
+/// threads spin for ever, there is a graph in which the iterations that spin read what was left to them.
+fn is_last(graph: &Graph, threads: &[(ThreadId, Stop)], thread: ThreadId, since: u32) -> bool {
+    let spins = |write: &EventId| {
+        threads.iter().any(|(spinner, stop)| match *stop {
+            Stop::Blocked(Blocked::Spinning { since }) => {
+                *spinner == write.thread && write.index >= since
+            }
+            _ => false,
+        })
+    };
+    let mut reads = iteration(graph, thread, since)
+        .iter()
+        .filter(|event| event.kind.reads());
+    reads.all(|event| {
+        let writes = event.location.map_or(&[][..], |at| graph.writes(at));
+        let later = writes.get(graph.place(event.from) as usize..);
+        later.unwrap_or_default().iter().all(spins)
+    })
 }
 
 /// Whether an iteration leaves all locations as they were: its updates write what they have read, and locks that it takes have the same value after it.

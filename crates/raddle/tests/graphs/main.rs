@@ -1,5 +1,6 @@
 //! Executions that are graphs: real code under weak memory models.
 
+mod behind_locks;
 mod failures;
 mod litmus;
 mod mixed;

@@ -14,7 +14,7 @@
 //!
 //! - **Nothing wakes a blocked thread,** so locks need no versions: they always get the value back that says that nobody has them. An iteration that has changed what a lock protects has an effect.
 //! - **Who has changed something** ([`Outside`]) is what the graph says that is read, not what happens to be there.
-//! - **Scouts** do the execution again event by event, as the graph said, and then run the thread alone. Each location has the value then that the thread has last seen, or else the last one.
+//! - **Scouts** do what leads to the thread's last event again, event by event, as the graph said, and then run the thread alone. Each location has the value then that the thread has last seen, or else the last one.
 
 use raddle_memory::Blocked;
 use raddle_outcome::Kind;
@@ -51,6 +51,20 @@ pub(in crate::rt) enum Iteration {
 pub(in crate::rt) struct Scripted {
     step: Move,
     made: Option<Made>,
+}
+
+/// Some of the steps of a script, with all that they read from.
+pub(in crate::rt) fn select(script: &[Scripted], steps: &[usize]) -> Vec<Scripted> {
+    let number = |step: usize| steps.binary_search(&step).ok();
+    let selected = steps.iter().map(|&step| {
+        let Scripted { step, made } = script[step];
+        let made = made.map(|made| Made {
+            from: made.from.and_then(number),
+            ..made
+        });
+        Scripted { step, made }
+    });
+    selected.collect()
 }
 
 impl InGraph {
@@ -148,6 +162,36 @@ impl State {
         self.objects.set_outside(at, outside);
         let past = writer.map(|(_, made)| made.past);
         self.pasts.set(at, past.unwrap_or_default());
+    }
+
+    /// The steps of this execution that come before the last one of a thread in program order and reads-from, or are it, by their numbers.
+    ///
+    /// A scout makes no others. They do not change what the thread has read. But they may have changed what a lock protects, which is in no graph: the thread
+    /// would find it, and would seem to leave its loop by itself.
+    pub(in crate::rt) fn steps_that_lead_to(&self, thread: ThreadId) -> Vec<usize> {
+        // By thread: how many steps of the execution there are up to the last one that is needed.
+        let mut needed: Vec<usize> = vec![0; self.threads.len()];
+        needed[thread.index()] = self.made.len();
+        let mut steps = Vec::new();
+        for (number, made) in self.made.iter().enumerate().rev() {
+            let starts = match made.operation {
+                Operation::Spawn { child } => needed[child.index()] > 0,
+                _ => false,
+            };
+            if number >= needed[made.thread.index()] && !starts {
+                continue;
+            }
+            steps.push(number);
+            let own = &mut needed[made.thread.index()];
+            *own = (*own).max(number + 1);
+            let link = self.graph.as_ref().and_then(|graph| graph.link(number));
+            if let Some(from) = link.and_then(|link| link.from) {
+                let writer = &mut needed[self.made[from].thread.index()];
+                *writer = (*writer).max(from + 1);
+            }
+        }
+        steps.reverse();
+        steps
     }
 
     /// What was made so far, to be made again.

@@ -53,7 +53,7 @@ use super::program::Program;
 use super::state::State;
 pub(crate) use ends::Verdict;
 pub(super) use events::{order, order_of};
-pub(super) use loops::{Iteration, Scripted, Stop};
+pub(super) use loops::{Iteration, Scripted, Stop, select};
 pub(crate) use run::Graphs;
 pub(super) use story::Told;
 

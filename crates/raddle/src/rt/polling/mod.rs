@@ -561,9 +561,8 @@ impl State {
             return;
         }
         if self.is_graph() {
-            // What the thread has read is what the graph says, whatever others have done.
-            let all = (0..self.made.len()).collect();
-            self.sites.want(self.current, site, past, all);
+            let steps = self.steps_that_lead_to(self.current);
+            self.sites.want(self.current, site, past, steps);
             return;
         }
         // Others may have been faster in this schedule, or hold a lock that the thread comes to. An explorer that runs one schedule of each class may have

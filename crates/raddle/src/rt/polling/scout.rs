@@ -27,7 +27,7 @@ use raddle_schedule::{Execution, Move, Observed, ThreadId};
 use super::Polling;
 use super::iterations::{Iterations, Repetition};
 use super::past::Past;
-use crate::rt::graph::Scripted;
+use crate::rt::graph::{Scripted, select};
 use crate::rt::operation::{Operation, Reason};
 use crate::rt::program::Program;
 
@@ -205,10 +205,10 @@ impl Scout {
 }
 
 /// What leads to where a thread was suspended.
-enum Way<'a> {
+enum Way {
     Moves(Vec<Move>),
     /// Where executions are graphs.
-    Script(&'a [Scripted]),
+    Script(Vec<Scripted>),
 }
 
 impl Program {
@@ -226,7 +226,7 @@ impl Program {
             }
             let way = match script.is_empty() {
                 true => Way::Moves(wanted.steps.iter().map(|&step| moves[step]).collect()),
-                false => Way::Script(&script[..wanted.steps.len()]),
+                false => Way::Script(select(&script, &wanted.steps)),
             };
             let mut is_conclusive = true;
             for choice in 0..MOST_CHOICES {
@@ -255,7 +255,7 @@ impl Program {
         }
     }
 
-    fn send(&mut self, wanted: &Wanted, way: &Way<'_>, choice: u32) -> Scout {
+    fn send(&mut self, wanted: &Wanted, way: &Way, choice: u32) -> Scout {
         let least = self.runtime.state.borrow_mut().sites.send(wanted);
         let mut other = self.take_companion();
         other.runtime.state.borrow_mut().sites.scout = Some(Scout::new(wanted, least, choice));
@@ -268,7 +268,7 @@ impl Program {
     }
 
     /// Goes this way, and then runs one thread alone.
-    fn follow(&mut self, thread: ThreadId, way: &Way<'_>) {
+    fn follow(&mut self, thread: ThreadId, way: &Way) {
         self.restart();
         let mut step = Observed::default();
         let is_there = match way {
