@@ -150,7 +150,20 @@ impl<'r> Teller<'r> {
         self.narrator.statement_spot(place)
     }
 
-    fn story(self, ending: Ending, race: Option<&Race>) -> (Story, Picture) {
+    fn story(self, mut ending: Ending, race: Option<&Race>) -> (Story, Picture) {
+        let too_weak = match race {
+            Some(race) => self.run.too_weak(race),
+            None => self.run.lets_miss_writes(self.graph),
+        };
+        let help = too_weak.into_iter().filter_map(|one| {
+            let step = self.steps.get(*self.told.get(&one.event)?)?;
+            Some(Note {
+                thread: Some(one.thread),
+                at: step.at.clone(),
+                text: one.text,
+            })
+        });
+        ending.help = help.collect();
         let story = Story {
             threads: self.narrator.threads().to_vec(),
             steps: self.steps,
@@ -191,21 +204,11 @@ impl<'r> Teller<'r> {
                 text: format!("{does} {name}{how}"),
             }
         });
-        let too_weak = self.run.too_weak(race);
-        let too_weak = too_weak.into_iter().filter_map(|one| {
-            let step = self.steps.get(*self.told.get(&one.event)?)?;
-            Some(Note {
-                thread: Some(one.thread),
-                at: step.at.clone(),
-                text: one.text,
-            })
-        });
         let ending = Ending {
             message: format!(
                 "data race: neither of two accesses of {name} happens before the other"
             ),
             notes: accesses.to_vec(),
-            help: too_weak.collect(),
             ..Ending::default()
         };
         self.story(ending, Some(race))

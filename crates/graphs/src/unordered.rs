@@ -1,8 +1,8 @@
 //! The orderings that are too weak to keep two accesses apart that race: [`raddle_memory::missing`], in the words of the language.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use raddle_memory::{Action, EventId, Kind, Missing, Order, Point, Step, missing};
+use raddle_memory::{Action, EventId, Graph, Kind, Location, Missing, Order, Point, Step, missing};
 use raddle_schedule::ThreadId;
 
 use crate::races::{Access, Race};
@@ -60,6 +60,9 @@ fn name(order: Order) -> &'static str {
     }
 }
 
+/// How much help is given at most.
+const MOST_HELP: usize = 4;
+
 /// The weakest ordering that has both.
 fn stronger(order: Order, needed: Order) -> Order {
     match (order, needed) {
@@ -97,8 +100,49 @@ impl Run {
 
     /// The orderings that keep one access of a race from happening before the other.
     pub(crate) fn too_weak(&self, race: &Race) -> Vec<TooWeak> {
-        let (events, steps) = (self.events(), self.steps());
-        let missing = missing(&steps, point(&race.one), point(&race.other));
+        self.between(&self.steps(), point(&race.one), point(&race.other))
+    }
+
+    /// The orderings that let reads of this execution miss writes that were made before: with them, this execution would not be possible.
+    pub(crate) fn lets_miss_writes(&self, graph: &Graph) -> Vec<TooWeak> {
+        let place = |id: EventId| graph.event(id).place();
+        let steps = self.steps();
+        let mut last: HashMap<Location, EventId> = HashMap::new();
+        let mut found: Vec<TooWeak> = Vec::new();
+        for (_, made) in self.events() {
+            let Some(location) = made.event.location.filter(|_| made.is_data) else {
+                continue;
+            };
+            let written = last.get(&location).copied();
+            let read = made.event.from.map_or(0, place);
+            if let (Kind::Read, Some(missed)) = (made.event.kind, written)
+                && read < place(missed)
+            {
+                let after = Point {
+                    thread: missed.thread,
+                    steps: missed.index as usize + 1,
+                };
+                let before = Point {
+                    thread: made.id.thread,
+                    steps: made.id.index as usize,
+                };
+                let between = self.between(&steps, after, before);
+                found.extend(between);
+            }
+            if made.event.kind.writes() && place(made.id) > written.map_or(0, place) {
+                last.insert(location, made.id);
+            }
+        }
+        let mut seen = HashSet::new();
+        found.retain(|one| seen.insert(one.event));
+        found.truncate(MOST_HELP);
+        found
+    }
+
+    /// The orderings that keep one point of this execution from happening before another one.
+    fn between(&self, steps: &[Step], one: Point, other: Point) -> Vec<TooWeak> {
+        let events = self.events();
+        let missing = missing(steps, one, other);
         let told = missing.into_iter().map(|missing| {
             let (number, needed) = match missing {
                 Missing::Release { write } => (write, Order::Release),

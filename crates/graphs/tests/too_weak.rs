@@ -14,7 +14,6 @@ fn named(text: &str) -> Vec<(u32, String)> {
     let found = examine(&mut machine, Model::Rc11, &Settings::default(), &mut |_| {});
     let found = found.unwrap_or_else(|unsupported| panic!("{unsupported:?}"));
     let story = &found.violations[0].story;
-    assert!(story.ending.message.starts_with("data race"));
     let help = story.ending.help.iter();
     help.map(|note| (note.at.line, note.text.clone())).collect()
 }
@@ -44,8 +43,14 @@ fn what_does_not_publish_and_what_does_not_acquire_is_named() {
         7,
         "this load is relaxed, so it does not acquire what was done before the write that it reads from: it has to be acquire".to_owned(),
     );
-    assert_eq!(named(&passes_on("relaxed", "acquire")), [release.clone()]);
-    assert_eq!(named(&passes_on("release", "relaxed")), [acquire.clone()]);
+    assert_eq!(
+        named(&passes_on("relaxed", "acquire")),
+        std::slice::from_ref(&release)
+    );
+    assert_eq!(
+        named(&passes_on("release", "relaxed")),
+        std::slice::from_ref(&acquire)
+    );
     assert_eq!(named(&passes_on("relaxed", "relaxed")), [release, acquire]);
 }
 
@@ -74,4 +79,18 @@ fn nothing_is_named_where_no_ordering_would_help() {
          void two() { data = 2; }
          run one() || two();";
     assert_eq!(named(text), []);
+}
+
+/// No data race, but a read of an old value.
+#[test]
+fn an_ordering_that_lets_a_write_be_missed_is_named() {
+    let passes_on = |store: &str, load: &str| {
+        let text = passes_on(store, load).replace("int data;", "atomic int data;");
+        let text = text.replace("data = 1", "store(data, 1, relaxed)");
+        text.replace("assert(data == 1)", "assert(load(data, relaxed) == 1)")
+    };
+    let lines = |text: &str| -> Vec<u32> { named(text).into_iter().map(|one| one.0).collect() };
+    assert_eq!(lines(&passes_on("relaxed", "acquire")), [4]);
+    assert_eq!(lines(&passes_on("release", "relaxed")), [7]);
+    assert_eq!(lines(&passes_on("relaxed", "relaxed")), [4, 7]);
 }
