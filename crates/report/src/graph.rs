@@ -1,6 +1,6 @@
 //! [`Graph`]: an execution as a picture, with its relations as arrows.
 //!
-//! A [`Story`](crate::story::Story) has the steps in one order; which write a read reads from, and what orders what, has to be found in the words. Here it is drawn: as DOT, for
+//! A [`Story`] has the steps in one order; which write a read reads from, and what orders what, has to be found in the words. Here it is drawn: as DOT, for
 //! Graphviz and for other programs, or as SVG, which every browser shows.
 
 mod dot;

@@ -27,6 +27,9 @@ impl Verdict {
     };
 }
 
+/// Takes note of how an execution has ended: what is wrong with it, unless it is none.
+type Ended<'a> = dyn FnMut(&mut Program, Option<Option<Failure>>) -> ControlFlow<()> + 'a;
+
 impl Program {
     /// Explores the execution graphs under a memory model, each once, and tells what is wrong with each, if it is an execution: for tests.
     ///
@@ -37,7 +40,7 @@ impl Program {
     pub fn explore_graphs(
         &mut self,
         memory: Memory,
-        ended: &mut dyn FnMut(&mut Self, Option<Option<Failure>>) -> ControlFlow<()>,
+        ended: &mut Ended<'_>,
     ) -> Result<Coverage, Refused> {
         if self.model() != Some(memory.into()) {
             self.run_from_graphs(Some(memory.into()));
