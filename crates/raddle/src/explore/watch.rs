@@ -189,9 +189,15 @@ impl Watch<'_, '_> {
             class,
             is_sampled,
         } = ended;
-        // A failure that ends the check is one whatever scouts would find.
-        let ends_check = failure.is_some() && !self.options.keep_going;
+        // A failure that ends the check is one whatever scouts would find. But that threads spin for ever is said of a graph because of what is known of their loops.
+        let rests_on_loops = |failure: &Failure| {
+            failure.kind == FailureKind::LiveLock && program.model().is_some()
+        };
+        let ends_check = !self.options.keep_going
+            && (failure.as_ref()).is_some_and(|failure| !rests_on_loops(failure));
         let learned = !ends_check && program.learned(&mut || self.look_around().is_continue());
+        // Everything begins again then.
+        let failure = failure.filter(|_| !learned);
         let mut all = self.all();
         let is_late = self.are_enough(&all) && failure.is_none();
         if all.failure.is_some() || all.learned.is_some() || is_late {

@@ -60,6 +60,7 @@ impl State {
         };
         let is_in_loop = self.note_step(id, &announced, found, step);
         self.is_in_loop = is_in_loop;
+        self.own_accesses = step.accesses.len();
         self.thread(id)
             .look_at_watched(&announced, step, &self.objects);
         self.log(id, &announced, found, is_in_loop, step);
@@ -89,7 +90,7 @@ impl State {
             self.fail(race);
         }
         if !self.is_graph()
-            && let Some(failure) = self.uses_memory(operation, place, &step.accesses)
+            && let Some(failure) = self.uses_memory(operation, place, &step.accesses[..self.own_accesses])
         {
             self.fail(failure);
             return false;

@@ -87,6 +87,8 @@ pub(crate) struct State {
     pub(crate) graph: Option<Box<InGraph>>,
     /// Whether the last step was made in a loop in which its thread polls.
     pub(super) is_in_loop: bool,
+    /// How many of its accesses are those of its operation: the others look at what its thread has waited for, which may have been freed.
+    pub(super) own_accesses: usize,
     pub(crate) sites: Sites,
     pub(super) pasts: Pasts,
     /// What the code under test has freed in this execution.
@@ -181,6 +183,7 @@ impl State {
             barriers: Barriers::default(),
             graph: None,
             is_in_loop: false,
+            own_accesses: 0,
             sites: Sites::default(),
             pasts: Pasts::default(),
             quarantine: Rc::default(),
@@ -528,7 +531,8 @@ impl State {
     /// Whether the schedule of this execution is given: who spun then may not have had to wait.
     #[inline]
     pub(super) fn is_replayed(&self) -> bool {
-        self.made.len() < self.settings.replayed
+        let given = self.settings.replayed;
+        given > 0 && self.moves_of(self.made.len()) < given
     }
 
     /// Whether, of those that can only continue as a last resort, this one has not done so for longest.

@@ -7,6 +7,7 @@ mod mixed;
 mod nondeterminism;
 mod pictures;
 mod plain;
+mod polls;
 mod programs;
 mod published;
 mod random;

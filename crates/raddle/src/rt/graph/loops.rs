@@ -219,6 +219,18 @@ impl State {
             self.objects.set(at, value);
         }
     }
+
+    /// Gives each location the last value back that was frozen for a thread, unless it has got another one since. The others run on now, and have to find what they have written.
+    fn thaw_for(&mut self, thread: ThreadId) {
+        let Some(graph) = &mut self.graph else {
+            return;
+        };
+        for (at, value) in graph.lane(thread).seen.clone() {
+            if self.objects.value(at) == value {
+                self.objects.set(at, graph.object(at).last);
+            }
+        }
+    }
 }
 
 impl Program {
@@ -231,6 +243,11 @@ impl Program {
             self.runtime.state.borrow_mut().freeze_for(thread);
         }
         is_made
+    }
+
+    /// The thread has been followed that a script was for.
+    pub(in crate::rt) fn leave_script(&mut self, thread: ThreadId) {
+        self.runtime.state.borrow_mut().thaw_for(thread);
     }
 
     /// Makes the steps of a script in a new execution, and compares them with what they did before.

@@ -72,7 +72,7 @@ impl State {
     fn is_next_silent(&self, thread: ThreadId) -> bool {
         let next = self.thread(thread).next();
         next.is_some_and(|next| {
-            next.suspended.is_none()
+            (next.suspended.is_none() || self.is_replayed())
                 && matches!(next.operation, Operation::Begin | Operation::Resume)
         })
     }
@@ -88,7 +88,10 @@ impl State {
         if !self.goes_on() {
             return Next::Failed;
         }
-        if let Some(blocked) = self.blocked_in_graph(id) {
+        // Who is suspended in a replay did not have to wait where more was known of its loop.
+        if !self.is_replayed()
+            && let Some(blocked) = self.blocked_in_graph(id)
+        {
             return Next::Blocked(blocked);
         }
         match self.meaning(&next.operation) {
@@ -160,7 +163,8 @@ impl State {
     /// What is wrong with the memory that the last step has used.
     fn uses_memory_in_graph(&mut self, step: &Observed) -> Option<Failure> {
         let &made = self.made.last()?;
-        self.uses_memory(&made.operation, made.place, &step.accesses)
+        let own = self.own_accesses.min(step.accesses.len());
+        self.uses_memory(&made.operation, made.place, &step.accesses[..own])
     }
 
     /// Makes a step again as the graph has said: for a scout.

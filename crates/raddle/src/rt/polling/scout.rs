@@ -295,6 +295,7 @@ impl Program {
                 }
             }
         }
+        self.leave_script(thread);
         self.end();
     }
 
