@@ -169,6 +169,9 @@ pub struct Effort {
     /// Boundary states that are there only because an execution could go on for ever
     /// without meeting another.
     pub forced_ends: u64,
+    /// States of prefixes and transactions that were ended by force because they went through very many: they are not stored, but
+    /// count where the number of states is limited. A thread can go through infinitely many without meeting another one.
+    pub passed_states: u64,
     /// Executions that go on for ever without meeting another boundary state: more than 0 if
     /// there is one. No successor tells of them.
     pub endless: u64,

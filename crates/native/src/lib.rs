@@ -166,6 +166,18 @@ enum NativeStatus {
     GaveUp,
 }
 
+impl NativeStatus {
+    /// What it means that a function returns something else than that the step was made.
+    #[inline]
+    fn of_no_step(status: u8) -> Self {
+        match status {
+            status::BLOCKED => Self::Blocked,
+            status::CUT => Self::Cut,
+            _ => Self::GaveUp,
+        }
+    }
+}
+
 impl Code {
     /// Why there is no code for the steps that begin at a stop.
     fn why_not_compiled(&self, stop: usize) -> Why {
@@ -176,10 +188,10 @@ impl Code {
     }
 
     /// Executes a step of a thread whose area begins at a byte of these words of a state.
-    #[inline]
+    #[inline(always)]
     fn step(
         &self,
-        step: StepFunction,
+        step: &StepFunction,
         words: &mut [u64],
         area: usize,
         frame: &mut NativeFrame,
@@ -194,9 +206,7 @@ impl Code {
         let result = unsafe { (step.function)(words, words.add(area), frame) };
         match result as u8 {
             status::MOVED => NativeStatus::Moved,
-            status::BLOCKED => NativeStatus::Blocked,
-            status::CUT => NativeStatus::Cut,
-            _ => NativeStatus::GaveUp,
+            status => NativeStatus::of_no_step(status),
         }
     }
 

@@ -114,14 +114,38 @@ impl Native {
         &mut self,
         batch: &mut Batch,
         unseen: Unseen<'_>,
-        mut symmetry: Option<&mut Symmetry>,
+        symmetry: Option<&mut Symmetry>,
+        disciplines: Option<&Disciplines>,
+    ) -> Option<Successors> {
+        let is_plain = self.heap.is_none()
+            && self.code.layout.spawned.is_none()
+            && matches!(unseen, Unseen::All)
+            && symmetry.is_none()
+            && disciplines.is_none();
+        match is_plain {
+            true => self.add_all::<true>(batch, unseen, symmetry, disciplines),
+            false => self.add_all::<false>(batch, unseen, symmetry, disciplines),
+        }
+    }
+
+    /// The same. `PLAIN` says that there are neither a heap nor spawned threads, that all steps are unseen, and that there are neither symmetry nor
+    /// disciplines: the code for all of that, of which each costs a few instructions a step, is left out then.
+    fn add_all<const PLAIN: bool>(
+        &mut self,
+        batch: &mut Batch,
+        unseen: Unseen<'_>,
+        symmetry: Option<&mut Symmetry>,
         disciplines: Option<&Disciplines>,
     ) -> Option<Successors> {
         let code = &*self.code;
         if !code.layout.fits(batch.begun()) {
             return None;
         }
-        match &mut self.heap {
+        let unseen = if PLAIN { Unseen::All } else { unseen };
+        let mut symmetry = symmetry.filter(|_| !PLAIN);
+        let disciplines = disciplines.filter(|_| !PLAIN);
+        let mut heap = self.heap.as_deref_mut().filter(|_| !PLAIN);
+        match &mut heap {
             None => batch.set_ends(code.layout.ends(batch.begun())),
             // What the representative is depends on the objects.
             Some(_) if symmetry.is_some() => return None,
@@ -131,7 +155,10 @@ impl Native {
                 }
             }
         }
-        let threads = code.layout.threads(batch.begun());
+        let threads = match PLAIN {
+            true => code.layout.run_threads(),
+            false => code.layout.threads(batch.begun()),
+        };
         let places = &self.places;
         // A thread that has ended holds no lock if there are none.
         let may_end = !self.has_locks;
@@ -154,7 +181,7 @@ impl Native {
         let mut steps = Successors::default();
         for (position, thread) in self.threads[..threads].iter_mut().enumerate() {
             let stop = thread.stop(batch.begun());
-            let function = match code.entries[stop] {
+            let function = match &code.entries[stop] {
                 Entry::Compiled(function) => function,
                 Entry::Stopped => {
                     steps.ended += 1;
@@ -167,11 +194,11 @@ impl Native {
             }
             let mut choice = Some(Choice::FIRST);
             while let Some(taken) = choice {
-                let words = match self.heap {
+                let words = match heap {
                     None => batch.open(),
                     Some(_) => batch.open_with_room(function.room as usize),
                 };
-                let objects = self.heap.as_mut().map(|heap| &mut heap.objects);
+                let objects = heap.as_mut().map(|heap| &mut heap.objects);
                 let status = thread.execute(code, function, taken, words, objects);
                 if let Some(variables) = variables
                     && !(thread.accesses().iter())
@@ -183,7 +210,7 @@ impl Native {
                     let made = Made {
                         layout: &code.layout,
                         before: batch.begun(),
-                        objects: self.heap.as_ref().map(|heap| &heap.objects),
+                        objects: heap.as_ref().map(|heap| &heap.objects),
                         thread: position,
                         accesses: thread.accesses(),
                         blocked: status != NativeStatus::Moved,
@@ -195,13 +222,15 @@ impl Native {
                 match status {
                     NativeStatus::Moved => {
                         if thread.frame.blocks & !self.seen[stop] != 0
-                            || !may_be_unseen_at(thread.stop(batch.opened()))
+                            || !PLAIN && !may_be_unseen_at(thread.stop(batch.opened()))
                         {
                             return None;
                         }
-                        match &mut self.heap {
+                        match &mut heap {
                             None => {
-                                if !referred::keeps_all_threads(&code.layout, batch.opened()) {
+                                if !PLAIN
+                                    && !referred::keeps_all_threads(&code.layout, batch.opened())
+                                {
                                     return None;
                                 }
                                 let exchanged = (symmetry.as_mut())
@@ -295,12 +324,12 @@ impl Thread {
         (words[self.word] >> self.shift & self.mask) as usize
     }
 
-    /// Executes its step in the words of a state, by the function for where it is.
-    #[inline]
+    /// Executes its step in the words of a state, by the function for where it is. Always part of its callers, who mostly know that there are no objects.
+    #[inline(always)]
     pub(crate) fn execute(
         &mut self,
         code: &Code,
-        function: StepFunction,
+        function: &StepFunction,
         choice: Choice,
         words: &mut [u64],
         objects: Option<&mut Objects>,

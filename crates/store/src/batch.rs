@@ -183,20 +183,23 @@ impl Batch {
     #[inline]
     pub fn set_ends(&mut self, ends: &[u32]) {
         let Range { start, end } = self.last_ends;
-        if self.ends[start as usize..end as usize] != *ends {
+        let last = &self.ends[start as usize..end as usize];
+        // They are few: a loop is faster than a call.
+        let are_same = last.len() == ends.len() && last.iter().zip(ends).all(|(a, b)| a == b);
+        if !are_same {
             self.last_ends = self.ends.len() as u32..(self.ends.len() + ends.len()) as u32;
             self.ends.extend_from_slice(ends);
         }
     }
 
     /// A copy of the state that was begun last, to be changed in place. It is not part of the batch, unless it is [kept](Self::keep).
-    #[inline]
+    #[inline(always)]
     pub fn open(&mut self) -> &mut [u64] {
         let stop = self.taken + self.begun.len();
         if self.words.len() < stop {
             self.make_room(stop);
         }
-        let open = &mut self.words[self.taken..stop];
+        let open = &mut self.words[self.taken..][..self.begun.len()];
         copy(&self.begun, open);
         open
     }

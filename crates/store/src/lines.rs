@@ -205,18 +205,27 @@ impl<W: Word> Lines<W> {
     #[inline]
     fn try_slots<R>(&self, hash: u32, mut see: impl FnMut(usize, &W) -> Option<R>) -> Option<R> {
         let mut start = self.start_of(self.home(hash));
-        while let Some(line) = self.line_at(start) {
+        let mut line = self.line_at(start)?;
+        // Mostly there is no need to look further, nor to compute which slots come next.
+        let first = hash as usize % LINE;
+        let seen = see(start + first, &line[first]);
+        if seen.is_some() {
+            return seen;
+        }
+        let mut tried = 1;
+        loop {
             // In a circle.
-            for place in 0..LINE {
+            for place in tried..LINE {
                 let place = (hash as usize + place) % LINE;
                 let seen = see(start + place, &line[place]);
                 if seen.is_some() {
                     return seen;
                 }
             }
+            tried = 0;
             start += LINE;
+            line = self.line_at(start)?;
         }
-        None
     }
 
     /// The first slot for a hash that is empty or for whose entry `may_be` holds. Nothing if all others are taken.

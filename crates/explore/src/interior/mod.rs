@@ -291,6 +291,9 @@ impl<S: System> Interior<S> {
                 break;
             }
         }
+        if self.graph.nodes.len() >= MOST_STATES_OF_A_RUN {
+            run.effort.passed_states += MOST_STATES_OF_A_RUN as u64;
+        }
     }
 
     /// Explores the macro-steps of a thread if there is one at most, of one step: no table and no graph is needed for it. What it

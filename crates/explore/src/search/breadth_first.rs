@@ -149,6 +149,13 @@ impl<'c> Share<'c> {
             found: Vec::new(),
         }
     }
+
+    /// Makes room for more states, by less than a list would by itself: a frontier can be large, and the limit on memory is to hold.
+    #[cold]
+    fn make_room(&mut self) {
+        let more = self.found.len() / 8 + LARGEST_CHUNK;
+        self.found.reserve_exact(more);
+    }
 }
 
 impl Worklist for Share<'_> {
@@ -187,9 +194,7 @@ impl Worklist for Share<'_> {
     fn edge(&mut self, _: &Visit, edge: Edge) -> Result<u64, StoreFull> {
         if edge.inserted == Inserted::New {
             if self.found.len() == self.found.capacity() {
-                // By less than it would by itself: a frontier can be large, and the limit on memory is to hold.
-                self.found
-                    .reserve_exact(self.found.len() / 8 + LARGEST_CHUNK);
+                self.make_room();
             }
             self.found.push(edge.to);
         }
@@ -517,8 +522,7 @@ pub(super) enum Because {
 
 /// Whether there are too many states for a search of [few](super::Search::while_small), given the next level and the largest one so far. Where levels become
 /// smaller, there are mostly no more to come than there are.
-fn grows(settings: &Settings, store: &dyn Store, next: usize, largest: usize) -> bool {
-    let states = store.len() as u64;
+fn grows(settings: &Settings, states: u64, next: usize, largest: usize) -> bool {
     let is_much = |few: u64| states > few && (next >= largest || states > 2 * few);
     next > 0 && settings.while_small.is_some_and(is_much)
 }
@@ -600,6 +604,8 @@ fn lead<'r, S: System>(
                 reduction.adopt(&lessons);
             }
             engine.stopped |= crew.stop.load(Ordering::Relaxed);
+            // Each worker has counted its own.
+            engine.look_at_passed_states();
         }
         states = count(&segments);
         let next = segments.iter().map(|segment| segment.states.capacity());
@@ -612,7 +618,7 @@ fn lead<'r, S: System>(
             break;
         }
         let is_large = || (settings.pause_at).is_some_and(|pause| pause.is_due(store));
-        let because = if grows(settings, store, states, largest) {
+        let because = if grows(settings, engine.states(), states, largest) {
             Some(Because::Grows)
         } else {
             is_large().then_some(Because::StoreIsLarge)

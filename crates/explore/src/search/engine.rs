@@ -190,7 +190,7 @@ impl<'r, 's, W: Worklist> Engine<'r, 's, W> {
             if !self.expand_plainly(system, reduction) {
                 self.expand(system, reduction, &mut current, &mut representative);
             }
-            self.note_extremes();
+            self.note_depth();
             if first_found.is_none() && !self.findings.list.is_empty() {
                 first_found = Some(visit.rank);
                 self.worklist.tell_found();
@@ -233,6 +233,7 @@ impl<'r, 's, W: Worklist> Engine<'r, 's, W> {
         self.held_bytes = reduction.held_bytes();
         if visit.first {
             self.count(&effort);
+            self.look_at_passed_states();
         }
         if W::AT_ONCE {
             self.flush(system);
@@ -268,6 +269,7 @@ impl<'r, 's, W: Worklist> Engine<'r, 's, W> {
         statistics.ended_steps += effort.ended_steps;
         statistics.visited_states += effort.visited_states;
         statistics.forced_ends += effort.forced_ends;
+        statistics.passed_states += effort.passed_states;
         statistics.endless += effort.endless;
         statistics.cut_between += effort.cut_between;
     }
@@ -292,7 +294,10 @@ impl<'r, 's, W: Worklist> Engine<'r, 's, W> {
         self.queued.clear();
         self.visits.clear();
         self.visits.push(self.visit);
-        self.note_extremes();
+        // More wait than before only now.
+        let frontier = self.worklist.waiting() as u64;
+        let statistics = &mut self.statistics;
+        statistics.peak_frontier = statistics.peak_frontier.max(frontier);
     }
 
     /// Tells the worklist about the way to a state, and checks the state if it is new.
@@ -355,14 +360,13 @@ impl<'r, 's, W: Worklist> Engine<'r, 's, W> {
         }
     }
 
-    fn note_extremes(&mut self) {
-        let statistics = &mut self.statistics;
+    #[inline]
+    fn note_depth(&mut self) {
         let depth = u64::from(self.visit.rank.length);
-        statistics.max_depth = statistics.max_depth.max(depth);
-        let frontier = self.worklist.waiting() as u64;
-        statistics.peak_frontier = statistics.peak_frontier.max(frontier);
+        self.statistics.max_depth = self.statistics.max_depth.max(depth);
     }
 
+    #[cold]
     fn stop(&mut self, limit: Kind) {
         self.stopped = true;
         self.cut = Some(limit.into());
@@ -375,31 +379,37 @@ impl<'r, 's, W: Worklist> Engine<'r, 's, W> {
     }
 
     /// Looks for limits that are too slow to look for at every step.
+    #[inline(always)]
     fn tick(&mut self) {
-        // A field of its own for the borrow checker: the rest is only read.
-        let (store, worklist) = (self.store, &self.worklist);
-        let (statistics, visit, held_bytes) = (&self.statistics, &self.visit, self.held_bytes);
-        let limit = self
-            .monitor
-            .tick(|| progress(store, worklist, statistics, visit, held_bytes));
-        if let Some(limit) = limit {
-            self.stop(limit);
+        if self.monitor.is_due() {
+            let progress = self.progress();
+            if let Some(limit) = self.monitor.look(progress) {
+                self.stop(limit);
+            }
         }
-        let few = self.settings.while_small;
-        if few.is_some_and(|few| store.len() as u64 >= Search::MANY * few) {
-            self.stop(Kind::States);
+        if let Some(few) = self.settings.while_small {
+            self.look_whether_small(few);
         }
         self.stopped |= self.worklist.interrupted();
     }
 
+    fn look_whether_small(&mut self, few: u64) {
+        if self.states() >= Search::MANY * few {
+            self.stop(Kind::States);
+        }
+    }
+
+    #[cold]
     pub(super) fn progress(&self) -> Progress {
-        progress(
-            self.store,
-            &self.worklist,
-            &self.statistics,
-            &self.visit,
-            self.held_bytes,
-        )
+        let memory = self.store.memory_bytes() + self.worklist.memory_bytes() + self.held_bytes;
+        Progress {
+            states: self.store.len() as u64,
+            transitions: self.statistics.transitions,
+            frontier: self.worklist.waiting() as u64,
+            depth: u64::from(self.visit.rank.length),
+            memory_bytes: memory as u64,
+            ..Progress::default()
+        }
     }
 
     /// Checks the state of a node of that rank. `first` says whether what it counts was not counted before.
@@ -475,6 +485,20 @@ impl<'r, 's, W: Worklist> Engine<'r, 's, W> {
         self.settings.max_states.is_some_and(|max| states >= max)
     }
 
+    /// Stops if states that were passed through are too many together with those that are stored. Whether they are by the end of the search depends neither on the order nor on
+    /// how many workers there are.
+    pub(super) fn look_at_passed_states(&mut self) {
+        let is_too_much = |max| self.states() > max;
+        if self.statistics.passed_states > 0 && self.settings.max_states.is_some_and(is_too_much) {
+            self.stop(Kind::States);
+        }
+    }
+
+    /// How many states there are, with those that were passed through.
+    pub(super) fn states(&self) -> u64 {
+        self.store.len() as u64 + self.statistics.passed_states
+    }
+
     /// Whether the batch could be more than allowed. What is beyond it ends the search at once.
     fn nears_max_states(&self) -> bool {
         let states = || (self.store.len() + self.batch.len()) as u64;
@@ -488,23 +512,6 @@ impl<'r, 's, W: Worklist> Engine<'r, 's, W> {
 
     fn at_max_depth(&self) -> bool {
         self.visit.is_at_depth(self.settings.max_depth)
-    }
-}
-
-fn progress<W: Worklist>(
-    store: &dyn Store,
-    worklist: &W,
-    statistics: &Statistics,
-    visit: &Visit,
-    held_bytes: usize,
-) -> Progress {
-    Progress {
-        states: store.len() as u64,
-        transitions: statistics.transitions,
-        frontier: worklist.waiting() as u64,
-        depth: u64::from(visit.rank.length),
-        memory_bytes: (store.memory_bytes() + worklist.memory_bytes() + held_bytes) as u64,
-        ..Progress::default()
     }
 }
 

@@ -172,7 +172,7 @@ impl<'a> Search<'a> {
         self
     }
 
-    /// Stores at most that many states.
+    /// Stores at most that many states. [States that were passed through](Statistics::passed_states) count too.
     pub fn max_states(mut self, states: u64) -> Self {
         self.settings.max_states = Some(states);
         self

@@ -96,11 +96,17 @@ impl<'a> Monitor<'a> {
     /// Counts one piece of work; every so often looks whether a limit is reached.
     #[inline]
     pub(super) fn tick(&mut self, progress: impl FnOnce() -> Progress) -> Option<Kind> {
-        self.ticks_left -= 1;
-        if self.ticks_left > 0 {
-            return None;
+        match self.is_due() {
+            true => self.look(progress()),
+            false => None,
         }
-        self.look(progress())
+    }
+
+    /// Counts one piece of work, and says whether it is time to [look](Self::look) whether a limit is reached.
+    #[inline]
+    pub(super) fn is_due(&mut self) -> bool {
+        self.ticks_left -= 1;
+        self.ticks_left == 0
     }
 
     /// Has the next tick look.
@@ -108,8 +114,9 @@ impl<'a> Monitor<'a> {
         self.ticks_left = 1;
     }
 
+    /// Looks whether a limit is reached.
     #[cold]
-    fn look(&mut self, mut progress: Progress) -> Option<Kind> {
+    pub(super) fn look(&mut self, mut progress: Progress) -> Option<Kind> {
         let now = Instant::now();
         let interval = now - self.last_look;
         if interval < CLOSE {

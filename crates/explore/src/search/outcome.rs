@@ -243,6 +243,9 @@ pub struct Statistics {
     /// Boundary states that are there only because an execution could go on for ever
     /// without meeting another.
     pub forced_ends: u64,
+    /// States between boundary states that count for the [limit](super::Search::max_states): those of prefixes and transactions that were ended by force because they
+    /// went through very many.
+    pub passed_states: u64,
     /// How often a thread could go on for ever without meeting a boundary state.
     pub endless: u64,
     /// How often an assumption cut some executions of a thread between boundary states; those
@@ -276,6 +279,7 @@ impl Statistics {
         self.ended_steps += other.ended_steps;
         self.visited_states += other.visited_states;
         self.forced_ends += other.forced_ends;
+        self.passed_states += other.passed_states;
         self.endless += other.endless;
         self.cut_between += other.cut_between;
         self.faults_not_asked += other.faults_not_asked;

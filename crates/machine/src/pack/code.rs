@@ -51,6 +51,12 @@ pub(super) const FIRST_NARROW_OBJECT: u64 = ONE.objects;
 /// Codes of one byte below this are the integer itself.
 const ONE_INTEGERS: u64 = 0xA0;
 
+/// Whether a word is its own code, in one byte.
+#[inline]
+pub(super) fn is_small_integer(word: i64) -> bool {
+    (word as u64) < ONE_INTEGERS
+}
+
 const TWO: Codes = Codes {
     zero: 0x1000,
     globals: 0x8000,

@@ -148,7 +148,13 @@ impl Sample {
 }
 
 /// Whether one byte is too small for a word, and two are not.
+#[inline]
 fn is_wide(word: i64) -> bool {
+    // Nearly all are no wider, and this is asked of each word of each state.
+    !code::is_small_integer(word) && is_wide_and_not_small(word)
+}
+
+fn is_wide_and_not_small(word: i64) -> bool {
     let fits = |width: Width| fixed::fits(code::code(word, width), width);
     !fits(Width::One) && fits(Width::Two)
 }

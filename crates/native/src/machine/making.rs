@@ -27,7 +27,7 @@ impl NativeMachine {
         }
         let thread = &mut native.threads[position];
         let stop = thread.stop(&state.words);
-        let function = match native.code.entries[stop] {
+        let function = match &native.code.entries[stop] {
             Entry::Compiled(function) => function,
             Entry::Stopped => {
                 step.status = Status::Ended;

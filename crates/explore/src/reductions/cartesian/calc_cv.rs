@@ -10,7 +10,8 @@ use crate::system::{AccessKind, Action, Choice, Footprint, Position, Status, Syn
 
 /// A prefix with that many transitions is not extended any more. Nothing is lost: it ends there
 /// like any other. So the expansion of a state ends, even if the program has infinitely
-/// many states.
+/// many states. Those of the prefix count for the limit on states then: without that, as many expansions as it allows would take this many
+/// transitions each.
 const MOST_TRANSITIONS: usize = 100_000;
 
 /// How many transitions pass between two questions whether to go on.
@@ -190,10 +191,15 @@ impl<S: System> Cartesian<S> {
         self.next_trans(at.system, i);
         let step = &self.step;
         if (step.next_choice.is_some() && Repair::ChoiceEndsPrefix.is_on())
-            || self.cv[i].transitions >= MOST_TRANSITIONS
             || at.system.is_crowded(&self.cv[i].last)
         {
             self.cv[i].extendable = false;
+            return;
+        }
+        if self.cv[i].transitions >= MOST_TRANSITIONS {
+            self.cv[i].extendable = false;
+            at.effort.forced_ends += 1;
+            at.effort.passed_states += MOST_TRANSITIONS as u64;
             return;
         }
         let Some(self_loop) = self.next_self_loop() else {

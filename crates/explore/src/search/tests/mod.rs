@@ -1,6 +1,7 @@
 //! Tests of the engine on small systems.
 
 mod counts;
+mod endless;
 mod graphs;
 mod limits;
 mod oracle;
