@@ -190,9 +190,8 @@ impl Watch<'_, '_> {
             is_sampled,
         } = ended;
         // A failure that ends the check is one whatever scouts would find. But that threads spin for ever is said of a graph because of what is known of their loops.
-        let rests_on_loops = |failure: &Failure| {
-            failure.kind == FailureKind::LiveLock && program.model().is_some()
-        };
+        let rests_on_loops =
+            |failure: &Failure| failure.kind == FailureKind::LiveLock && program.model().is_some();
         let ends_check = !self.options.keep_going
             && (failure.as_ref()).is_some_and(|failure| !rests_on_loops(failure));
         let learned = !ends_check && program.learned(&mut || self.look_around().is_continue());

@@ -1,12 +1,14 @@
 //! Making a step.
 
+use std::sync::atomic::Ordering;
+
 use raddle_schedule::{LocationId, Observed, ThreadId, ValuedAccess};
 
 use super::Place;
 use super::effect::{Effect, effect};
 use super::nested::Nested;
 use super::objects::Kind;
-use super::operation::Operation;
+use super::operation::{Operation, channel, count};
 use super::polling::Found;
 use super::state::{Made, State};
 use super::thread::Announced;
@@ -72,6 +74,9 @@ impl State {
         }
         self.clocks
             .synchronise(id, operation, effect.result, &step.accesses);
+        if self.looks_without_acquiring(operation, effect.result) {
+            self.orders(Ordering::Relaxed, place);
+        }
         let stores = match *operation {
             Operation::Store { at, .. } | Operation::Update { at, .. } => Some(at),
             Operation::CompareExchange { at, expected, .. } => {
@@ -90,7 +95,8 @@ impl State {
             self.fail(race);
         }
         if !self.is_graph()
-            && let Some(failure) = self.uses_memory(operation, place, &step.accesses[..self.own_accesses])
+            && let Some(failure) =
+                self.uses_memory(operation, place, &step.accesses[..self.own_accesses])
         {
             self.fail(failure);
             return false;
@@ -98,6 +104,28 @@ impl State {
         let runs_on = self.follow_up(id, operation, place, choice, effect, step);
         self.clocks.tick(id);
         runs_on
+    }
+
+    /// Whether an operation of the library has found something that it does not acquire in `std`: a lock that is held, a count of references, that something is not
+    /// done yet. A program may learn from that what others have done, as from a relaxed load; so it may have executions that are not sequentially consistent
+    /// although all its atomics are.
+    #[inline]
+    fn looks_without_acquiring(&self, operation: &Operation, found: u64) -> bool {
+        match *operation {
+            Operation::TryLock { .. }
+            | Operation::TryReadLock { .. }
+            | Operation::TryWriteLock { .. } => found != 1,
+            Operation::Upgrade { .. } => found & count::STRONG == 0,
+            Operation::TakeOnly { .. } => found & count::STRONG != 1,
+            Operation::Load { at, .. } => self.objects.kind(at) != Kind::Atomic,
+            Operation::Send {
+                blocking: false, ..
+            }
+            | Operation::Receive {
+                blocking: false, ..
+            } => found != channel::OK && found != channel::DISCONNECTED,
+            _ => false,
+        }
     }
 
     /// Writes down what a step does, and does it.

@@ -2,6 +2,7 @@
 
 mod behind_locks;
 mod failures;
+mod found_weakly;
 mod litmus;
 mod mixed;
 mod nondeterminism;
