@@ -34,6 +34,7 @@ impl Program {
     ///
     /// If it does not do the same when it is run again.
     #[doc(hidden)]
+    #[allow(clippy::type_complexity, reason = "it is for tests only")]
     pub fn explore_graphs(
         &mut self,
         memory: Memory,

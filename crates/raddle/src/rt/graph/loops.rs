@@ -171,9 +171,18 @@ impl State {
         let Some(graph) = &mut self.graph else {
             return;
         };
+        let mut is_frozen = false;
         for &(at, value) in &graph.lane(thread).seen {
+            is_frozen |= self.objects.value(at) != value;
             self.objects.set(at, value);
         }
+        graph.is_frozen = is_frozen;
+    }
+
+    /// Whether the values are those that one thread has seen, at different times. No execution has them all at once, so no code may run on from there: it would find lists
+    /// that others have taken, and free what is in them once more.
+    pub(in crate::rt) fn is_frozen(&self) -> bool {
+        self.graph.as_ref().is_some_and(|graph| graph.is_frozen)
     }
 }
 
