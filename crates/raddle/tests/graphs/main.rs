@@ -1,6 +1,7 @@
 //! Executions that are graphs: real code under weak memory models.
 
 mod failures;
+mod limits;
 mod litmus;
 mod mixed;
 mod nondeterminism;
