@@ -26,10 +26,11 @@ pub(crate) fn text(results: &[CrateResult], options: &Options) -> String {
     let _ = write!(
         text,
         "\n## What comes of it\n\n\
-         *Limit* means not within {} s of CPU time. Executions and CPU seconds are sums over the tests that pass, memory is the most that one \
-         of them had resident.\n\n\
-         | crate | `--cfg` | preemptions | tests | pass | fail | limit | executions | CPU | memory |\n\
-         |---|---|--:|--:|--:|--:|--:|--:|--:|--:|\n",
+         *Limit* means not within {} s of CPU time. *RC11* counts the tests that pass and that leave out nothing that RC11 allows where an \
+         [ordering is weaker than `SeqCst`](rust.md#memory-orderings). Executions and CPU seconds are sums over the tests that \
+         pass, memory is the most that one of them had resident.\n\n\
+         | crate | `--cfg` | preemptions | tests | pass | RC11 | fail | limit | executions | CPU | memory |\n\
+         |---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
         options.cap,
     );
     for result in results {
@@ -62,7 +63,7 @@ fn row(text: &mut String, result: &CrateResult) {
     if let Some(error) = &result.broken {
         let _ = writeln!(
             text,
-            " {} |||||||",
+            " {} ||||||||",
             error.lines().next().unwrap_or_default()
         );
         return;
@@ -76,9 +77,10 @@ fn row(text: &mut String, result: &CrateResult) {
     };
     let _ = write!(
         text,
-        " {} | {} | {} | {} |",
+        " {} | {} | {} | {} | {} |",
         result.tests.len(),
         count(Outcome::Passes),
+        result.tests.iter().filter(has_all_of_rc11).count(),
         count(Outcome::Fails),
         count(Outcome::Limit)
     );
@@ -98,6 +100,11 @@ fn name_of(result: &CrateResult) -> String {
 
 fn passes(ran: &&Ran) -> bool {
     ran.outcome == Outcome::Passes
+}
+
+/// Whether a test passes and has left out nothing that weak orderings allow. (A bound on preemptions does not bound that.)
+fn has_all_of_rc11(test: &&Test) -> bool {
+    passes(&&test.raddle) && !test.raddle.leaves_out_weak
 }
 
 /// The sum of the executions and of the CPU seconds, and the most memory.
@@ -132,7 +139,8 @@ fn beside_loom(text: &mut String, results: &[CrateResult]) {
     text.push_str(
         "\n## Beside loom\n\n\
          The same tests with loom itself, from the registry, by the same command with `--beside-loom`. Executions, CPU seconds and memory are of the tests \
-         that both finish. Executions do not count the same thing: loom also lets atomics read old values, and Raddle does not.\n\n\
+         that both finish. Executions do not count the same thing: loom lets atomics read old values in the same executions, and Raddle counts the executions under sequential \
+         consistency and, after them, those under RC11.\n\n\
          | crate | preemptions | both finish | only Raddle | only loom | neither | loom: executions | CPU | memory | Raddle: executions | CPU | memory |\n\
          |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
     );
