@@ -29,9 +29,8 @@ pub(crate) struct Ran {
     pub(crate) cpu: f64,
     /// The most memory that was resident at a time, in bytes.
     pub(crate) memory: u64,
-    /// Whether executions that only weak orderings allow were left out.
-    #[serde(default)]
-    pub(crate) leaves_out_weak: bool,
+    /// Whether executions that only weak orderings allow were left out. What was kept of earlier runs may not say.
+    pub(crate) leaves_out_weak: Option<bool>,
     /// What it panicked with first.
     pub(crate) message: Option<String>,
 }
@@ -49,7 +48,7 @@ impl Ran {
             (Outcome::Passes, _) => String::new(),
         };
         let memory = self.memory as f64 / 1e6;
-        let weak = if self.leaves_out_weak {
+        let weak = if self.leaves_out_weak == Some(true) {
             ", not all of RC11"
         } else {
             ""
@@ -128,7 +127,7 @@ pub(crate) fn run(binary: &Binary, test: &str, krate: &Crate, limits: &Limits<'_
                 executions: 0,
                 cpu: 0.0,
                 memory: 0,
-                leaves_out_weak: false,
+                leaves_out_weak: None,
                 message: Some(format!("it cannot be run: {error}")),
             };
         }
@@ -158,7 +157,7 @@ pub(crate) fn run(binary: &Binary, test: &str, krate: &Crate, limits: &Limits<'_
         executions: executions.sum(),
         cpu: usage.cpu,
         memory: usage.memory,
-        leaves_out_weak: output().any(|line| line.contains(LEAVES_OUT_WEAK)),
+        leaves_out_weak: Some(output().any(|line| line.contains(LEAVES_OUT_WEAK))),
         message,
     }
 }
