@@ -21,20 +21,32 @@ $ cargo run --release --manifest-path bench/loom/Cargo.toml -- --page docs/loom-
 [Its own page](../bench/loom/README.md) tells more. The exit code is 1 if a test does something else than is expected.
 ";
 
+const WEAK: &str = "
+## What needs weak memory
+
+Of loom's own tests, these want something that is not sequentially consistent, and pass: `litmus::store_buffering`, `spec::acq_rel`, \
+`atomic_relaxed::check_ordering_invalid_1` and `_2`. `spec::acq_rel` bounds preemptions: schedules are bounded then, and graphs are explored besides. The two that \
+want load buffering fail.
+
+Where the schedules of a test are many, its graphs are explored in part: see [the rule](rust.md#memory-orderings).
+";
+
 pub(crate) fn text(results: &[CrateResult], options: &Options) -> String {
     let mut text = HEAD.to_owned();
     let _ = write!(
         text,
         "\n## What comes of it\n\n\
-         *Limit* means not within {} s of CPU time. Executions and CPU seconds are sums over the tests that pass, memory is the most that one \
-         of them had resident.\n\n\
-         | crate | `--cfg` | preemptions | tests | pass | fail | limit | executions | CPU | memory |\n\
-         |---|---|--:|--:|--:|--:|--:|--:|--:|--:|\n",
+         *Limit* means not within {} s of CPU time. *RC11* counts the tests that pass and that leave out nothing that RC11 allows where an \
+         [ordering is weaker than `SeqCst`](rust.md#memory-orderings). Executions and CPU seconds are sums over the tests that \
+         pass, memory is the most that one of them had resident.\n\n\
+         | crate | `--cfg` | preemptions | tests | pass | RC11 | fail | limit | executions | CPU | memory |\n\
+         |---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
         options.cap,
     );
     for result in results {
         row(&mut text, result);
     }
+    text.push_str(WEAK);
     text.push_str("\n## What does not pass\n\n");
     for result in results {
         exceptions(&mut text, result);
@@ -62,7 +74,7 @@ fn row(text: &mut String, result: &CrateResult) {
     if let Some(error) = &result.broken {
         let _ = writeln!(
             text,
-            " {} |||||||",
+            " {} ||||||||",
             error.lines().next().unwrap_or_default()
         );
         return;
@@ -76,9 +88,10 @@ fn row(text: &mut String, result: &CrateResult) {
     };
     let _ = write!(
         text,
-        " {} | {} | {} | {} |",
+        " {} | {} | {} | {} | {} |",
         result.tests.len(),
         count(Outcome::Passes),
+        has_all_of_rc11(result).map_or(String::new(), |count| count.to_string()),
         count(Outcome::Fails),
         count(Outcome::Limit)
     );
@@ -98,6 +111,15 @@ fn name_of(result: &CrateResult) -> String {
 
 fn passes(ran: &&Ran) -> bool {
     ran.outcome == Outcome::Passes
+}
+
+/// How many tests pass that have left out nothing that weak orderings allow, if that is known. (A bound on preemptions does not bound that.)
+fn has_all_of_rc11(result: &CrateResult) -> Option<usize> {
+    let mut count = 0;
+    for test in result.tests.iter().map(|test| &test.raddle).filter(passes) {
+        count += usize::from(!test.leaves_out_weak?);
+    }
+    Some(count)
 }
 
 /// The sum of the executions and of the CPU seconds, and the most memory.
@@ -132,7 +154,8 @@ fn beside_loom(text: &mut String, results: &[CrateResult]) {
     text.push_str(
         "\n## Beside loom\n\n\
          The same tests with loom itself, from the registry, by the same command with `--beside-loom`. Executions, CPU seconds and memory are of the tests \
-         that both finish. Executions do not count the same thing: loom also lets atomics read old values, and Raddle does not.\n\n\
+         that both finish. Executions do not count the same thing: loom lets atomics read old values in the same executions, and Raddle counts the executions under sequential \
+         consistency and, after them, those under RC11.\n\n\
          | crate | preemptions | both finish | only Raddle | only loom | neither | loom: executions | CPU | memory | Raddle: executions | CPU | memory |\n\
          |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
     );

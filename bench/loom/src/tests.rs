@@ -29,6 +29,8 @@ pub(crate) struct Ran {
     pub(crate) cpu: f64,
     /// The most memory that was resident at a time, in bytes.
     pub(crate) memory: u64,
+    /// Whether executions that only weak orderings allow were left out. What was kept of earlier runs may not say.
+    pub(crate) leaves_out_weak: Option<bool>,
     /// What it panicked with first.
     pub(crate) message: Option<String>,
 }
@@ -46,7 +48,15 @@ impl Ran {
             (Outcome::Passes, _) => String::new(),
         };
         let memory = self.memory as f64 / 1e6;
-        format!(" ({:.2} s, {memory:.0} MB{executions}){message}", self.cpu)
+        let weak = if self.leaves_out_weak == Some(true) {
+            ", not all of RC11"
+        } else {
+            ""
+        };
+        format!(
+            " ({:.2} s, {memory:.0} MB{executions}{weak}){message}",
+            self.cpu
+        )
     }
 }
 
@@ -117,6 +127,7 @@ pub(crate) fn run(binary: &Binary, test: &str, krate: &Crate, limits: &Limits<'_
                 executions: 0,
                 cpu: 0.0,
                 memory: 0,
+                leaves_out_weak: None,
                 message: Some(format!("it cannot be run: {error}")),
             };
         }
@@ -146,6 +157,7 @@ pub(crate) fn run(binary: &Binary, test: &str, krate: &Crate, limits: &Limits<'_
         executions: executions.sum(),
         cpu: usage.cpu,
         memory: usage.memory,
+        leaves_out_weak: Some(output().any(|line| line.contains(LEAVES_OUT_WEAK))),
         message,
     }
 }
@@ -153,6 +165,9 @@ pub(crate) fn run(binary: &Binary, test: &str, krate: &Crate, limits: &Limits<'_
 /// The part of its limit after which a process that a signal has ended is taken to have reached it: what the system enforces is not quite
 /// what it tells.
 const NEARLY: f64 = 0.8;
+
+/// What a check with Raddle notes that has not run all executions of a memory model weaker than sequential consistency.
+const LEAVES_OUT_WEAK: &str = "note: atomics were run as sequentially consistent";
 
 const OUTPUT: &str = "stdout";
 const ERRORS: &str = "stderr";

@@ -12,7 +12,7 @@
 //! - What a thread may read is what RC11 allows, the memory model of C++ without load buffering: no less and no more. Loom leaves out
 //!   stores that are put before others, and takes `SeqCst` accesses for `AcqRel`, so that it reads values that C++ forbids. As in
 //!   [`raddle::Checker::memory`], schedules come first, and a model that asks for weaker orderings than `SeqCst` goes on with all that these allow. Where a
-//!   bound on preemptions was asked for, it does not hold there, and at most 10,000 executions are made.
+//!   bound on preemptions was asked for, it does not hold there. It takes no more than twice the steps of the schedules, or a million steps.
 //! - Threads are not limited to [`MAX_THREADS`]; nor is there anything to gain by
 //!   [`stop_exploring`] and [`skip_branch`], which do nothing.
 //! - A model fails if it makes 100,000 steps, unless `max_branches` is more than that, or less than loom's default: then it

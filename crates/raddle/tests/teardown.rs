@@ -8,9 +8,10 @@ use std::sync::atomic::Ordering::SeqCst as StdSeqCst;
 use std::time::Duration;
 
 use common::Random;
-use raddle::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
+use raddle::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
+use raddle::sync::atomic::{AtomicBool, AtomicU32};
 use raddle::sync::{Arc, Condvar, Mutex, mpsc};
-use raddle::{Assumed, Backend, Checker, FailureKind, Options, Program, thread};
+use raddle::{Assumed, Backend, Checker, FailureKind, Memory, Options, Program, thread};
 use raddle_schedule::{Execution, Move, Observed, Readiness, ThreadId};
 
 const EXPLORERS: [&str; 8] = [
@@ -475,4 +476,43 @@ fn what_is_learned_while_an_execution_is_run_on_waits() {
             assert_eq!(report.executions, 1, "{explorer}: {report:?}");
         }
     }
+}
+
+/// What a thread has seen of several atomics need not be true of all of them at once. Where a scout has the values of one thread that waits, the code under test
+/// must not run on with them: here the token would be taken twice, as a list would be whose nodes are freed then.
+#[test]
+fn what_one_waiting_thread_has_seen_is_no_state_to_run_on_from() {
+    static TAKEN_TWICE: AtomicUsize = AtomicUsize::new(0);
+    let report = Checker::new().memory(Memory::Rc11).check(|| {
+        let is_free = Arc::new(AtomicBool::new(true));
+        let is_ready = Arc::new(AtomicBool::new(false));
+        let taken = Alive::default();
+        let take = |is_free: &AtomicBool, taken: &Alive| {
+            if is_free.swap(false, SeqCst) && taken.0.fetch_add(1, StdSeqCst) > 0 {
+                TAKEN_TWICE.fetch_add(1, StdSeqCst);
+            }
+        };
+        let threads = [
+            {
+                let (is_free, taken) = (is_free.clone(), taken.clone());
+                thread::spawn(move || take(&is_free, &taken))
+            },
+            {
+                let (is_free, is_ready, taken) = (is_free, is_ready.clone(), taken);
+                thread::spawn(move || {
+                    let _ = is_free.load(Relaxed);
+                    while !is_ready.load(Acquire) {
+                        thread::yield_now();
+                    }
+                    take(&is_free, &taken);
+                })
+            },
+            thread::spawn(move || is_ready.store(true, Release)),
+        ];
+        for thread in threads {
+            thread.join().unwrap();
+        }
+    });
+    assert!(report.exhausted);
+    assert_eq!(TAKEN_TWICE.load(StdSeqCst), 0);
 }

@@ -22,8 +22,11 @@ use watch::{All, Sample, Watches};
 /// fewer classes. Within bounds, a class may be run more than once, and all of it is run again for the next bound.
 const ATTEMPT: u64 = 100_000;
 
-/// How many graphs are explored beside the executions with few preemptions, if those were asked for: who bounds preemptions wants to be done soon.
-const FEW: u64 = 10_000;
+/// The default explores graphs for as many steps as the schedules had, times this. Steps of graphs take about twice the time.
+const STEPS_OF_GRAPHS: u64 = 2;
+
+/// How many steps of graphs are always worth making: about two seconds.
+const STEPS_OF_GRAPHS_AT_LEAST: u64 = 1_000_000;
 
 /// Which part of the time and of the executions that are allowed that may take.
 const PART: u32 = 2;
@@ -90,6 +93,12 @@ impl Attempt {
     fn is_weak(&self) -> bool {
         let assumptions = self.explored.assumptions();
         assumptions.find(Kind::WeakOrdering).is_some()
+    }
+
+    /// Says why not everything was explored that weaker orderings allow.
+    fn leave_out_weak(&mut self, why: &str) {
+        self.explored
+            .explain(|kind| (kind == Kind::WeakOrdering).then(|| why.to_owned()));
     }
 }
 
@@ -168,12 +177,15 @@ type Explore<'a> = dyn FnMut(&mut Program, &Watches<'_, '_>) -> Result<Coverage,
 #[derive(Clone, Copy)]
 struct Limits {
     executions: u64,
+    /// How many steps they have altogether.
+    steps: u64,
     deadline: Option<Instant>,
 }
 
 impl Limits {
     const NONE: Self = Self {
         executions: u64::MAX,
+        steps: u64::MAX,
         deadline: None,
     };
 }
@@ -187,6 +199,8 @@ struct Run<'a> {
     progress: Progress,
     /// The ends of all executions of explorations that are over.
     ends: Ends,
+    /// How many steps they had.
+    steps: u64,
     /// Some of those of the last one.
     sample: Sample,
     /// What was found, if it goes on after a failure.
@@ -206,6 +220,7 @@ impl<'a> Run<'a> {
             started,
             progress: Progress::new(),
             ends: Ends::default(),
+            steps: 0,
             sample: Sample::default(),
             found: Vec::new(),
         }
@@ -225,7 +240,7 @@ impl<'a> Run<'a> {
         if goes_on_weakly
             && attempt.is_weak()
             && !self.is_over()
-            && let Some(graphs) = self.weakly(&mut attempt, self.part())
+            && let Some(graphs) = self.weakly(&mut attempt)
         {
             return graphs;
         }
@@ -235,21 +250,53 @@ impl<'a> Run<'a> {
         let mut assumptions = attempt.explored.assumptions().iter();
         match attempt.explored.extent() {
             Extent::Some if !self.is_over() && assumptions.any(|one| is_limit(one.kind)) => {
-                self.with(&Deepening::default())
+                let why = attempt.explored.assumptions().find(Kind::WeakOrdering);
+                let why = why.and_then(|weak| weak.detail.clone());
+                let mut deepened = self.with(&Deepening::default());
+                if let Some(why) = why {
+                    deepened.leave_out_weak(&why);
+                }
+                deepened
             }
             _ => attempt,
         }
     }
 
     /// The graphs of a program that has passed under sequential consistency, if they are exhausted or one of them fails.
-    fn weakly(&mut self, attempt: &mut Attempt, limits: Limits) -> Option<Attempt> {
+    ///
+    /// They may take as much as the schedules, times a constant, or what takes a few seconds at most: whoever has a test that takes a second does not want it to take a
+    /// minute. Steps are counted, and not seconds, so that the same test has the same answer on any machine. Where the schedules were not exhausted, the graphs
+    /// would not be either: each class of schedules has a graph of its own, but for threads that wait.
+    fn weakly(&mut self, attempt: &mut Attempt) -> Option<Attempt> {
+        let steps = match attempt.explored.extent() {
+            Extent::Some => 0,
+            Extent::All | Extent::UpToBound(_) => self.steps.saturating_mul(STEPS_OF_GRAPHS),
+        };
+        let limits = Limits {
+            steps: steps.max(STEPS_OF_GRAPHS_AT_LEAST),
+            ..self.part()
+        };
         let sample = std::mem::take(&mut self.sample);
+        let before = self.ends.count();
         let graphs = self.graphs(Model::Rc11, limits);
+        let diverged = |graphs: &Attempt| {
+            let failure = graphs.failure.as_ref();
+            failure.is_some_and(|failure| failure.kind == FailureKind::Diverged)
+        };
         let why = match graphs {
+            // In each schedule the program did the same again. It may look at something that Raddle does not see, as the count of an `Arc` of `std`: what it finds there depends on
+            // the order in which a run makes the events of a graph, and not on the graph.
+            Ok(graphs) if diverged(&graphs) => {
+                "the program does something else when it is run from the same graph again".into()
+            }
             Ok(graphs) if graphs.failure.is_some() || graphs.explored.is_exhausted() => {
                 return Some(graphs);
             }
             Ok(graphs) => match graphs.explored.cut() {
+                Some(limit) if limit.kind == Kind::Executions => format!(
+                    "only the first {}; RADDLE_MEMORY=rc11 goes on to the end",
+                    self.ends.count() - before
+                ),
                 Some(limit) => limit.kind.message().to_owned(),
                 None => "some were left out".into(),
             },
@@ -258,9 +305,7 @@ impl<'a> Run<'a> {
         self.program.run_from_graphs(None);
         self.sample = sample;
         let why = format!("not all executions under RC11 were run: {why}");
-        attempt
-            .explored
-            .explain(|kind| (kind == Kind::WeakOrdering).then(|| why.clone()));
+        attempt.leave_out_weak(&why);
         None
     }
 
@@ -291,12 +336,7 @@ impl<'a> Run<'a> {
         if !goes_on_weakly || !attempt.is_weak() || self.is_over() {
             return attempt;
         }
-        let part = self.part();
-        let few = Limits {
-            executions: part.executions.min(FEW),
-            ..part
-        };
-        let graphs = self.weakly(&mut attempt, few);
+        let graphs = self.weakly(&mut attempt);
         graphs.unwrap_or(attempt)
     }
 
@@ -308,6 +348,7 @@ impl<'a> Run<'a> {
         let first = self.program.schedule();
         let simpler = Limits {
             executions: SIMPLER,
+            steps: u64::MAX,
             deadline: Some(Instant::now() + PATIENCE),
         };
         let simpler = self.within(simpler, self.workers(), &Deepening::default());
@@ -396,9 +437,9 @@ impl<'a> Run<'a> {
 
     /// Runs one schedule that was run before.
     fn uncounted(&mut self, schedule: Vec<Move>) -> Attempt {
-        let ends = self.ends;
+        let (ends, steps) = (self.ends, self.steps);
         let again = self.again(schedule);
-        self.ends = ends;
+        (self.ends, self.steps) = (ends, steps);
         again
     }
 
@@ -426,6 +467,7 @@ impl<'a> Run<'a> {
             .map(|deadline| deadline.saturating_duration_since(now));
         Limits {
             executions: part.map_or(ATTEMPT, |part| part.clamp(1, ATTEMPT)),
+            steps: u64::MAX,
             deadline: left.and_then(|left| now.checked_add(left / PART)),
         }
     }
@@ -470,6 +512,7 @@ impl<'a> Run<'a> {
     /// Explores, and begins again as often as it learns what it should have known from the beginning.
     fn attempt(&mut self, limits: Limits, workers: usize, explore: &mut Explore<'_>) -> Attempt {
         let deadline = [self.deadline, limits.deadline].into_iter().flatten().min();
+        let mut steps_before = 0;
         loop {
             let account = self.program.open_account();
             let counts_classes = self.options.count_classes;
@@ -482,6 +525,7 @@ impl<'a> Run<'a> {
                     deadline,
                     earlier: self.ends.count(),
                     limit: limits.executions,
+                    limit_of_steps: limits.steps.saturating_sub(steps_before),
                     left: self.program.left(),
                 },
             );
@@ -500,6 +544,7 @@ impl<'a> Run<'a> {
                 && let Some(knowledge) = all.learned.take().or_else(&mut learns)
             {
                 self.program.know(knowledge);
+                steps_before += all.steps;
                 if deadline.is_none_or(|deadline| Instant::now() < deadline) {
                     // What steps there are was not known before: what was done so far counts for nothing.
                     continue;
@@ -509,6 +554,7 @@ impl<'a> Run<'a> {
                 all.settle();
                 all.explored.assume(Kind::Time);
                 self.ends.absorb(&all.ends);
+                self.steps += all.steps;
                 self.sample = Sample::default();
                 join(&mut self.found, all.found);
                 return Attempt {
@@ -521,6 +567,7 @@ impl<'a> Run<'a> {
                 all.explored.assume(Kind::Time);
             }
             self.ends.absorb(&all.ends);
+            self.steps += all.steps;
             self.sample = all.sample;
             join(&mut self.found, all.found);
             let mut attempt = Attempt {

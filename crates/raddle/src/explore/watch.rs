@@ -23,6 +23,8 @@ pub(super) struct All<'a> {
     pub(super) ends: Ends,
     /// How many executions there were, with those that turned out to be infeasible.
     attempts: u64,
+    /// How many steps they made.
+    pub(super) steps: u64,
     pub(super) found: Vec<Finding>,
     pub(super) classes: Option<HashSet<ClassHash>>,
     /// The first failure, and its schedule.
@@ -43,6 +45,7 @@ impl<'a> All<'a> {
             progress,
             ends: Ends::default(),
             attempts: 0,
+            steps: 0,
             found: Vec::new(),
             classes: counts_classes.then(Default::default),
             failure: None,
@@ -117,6 +120,7 @@ pub(super) struct Watches<'a, 'p> {
     pub(super) deadline: Option<Instant>,
     pub(super) earlier: u64,
     pub(super) limit: u64,
+    pub(super) limit_of_steps: u64,
     pub(super) left: Left,
 }
 
@@ -129,6 +133,7 @@ impl<'a, 'p> Watches<'a, 'p> {
             deadline: self.deadline,
             earlier: self.earlier,
             limit: self.limit,
+            limit_of_steps: self.limit_of_steps,
             clock: Clock::default(),
             wants_estimate: false,
             left: self.left.clone(),
@@ -145,6 +150,8 @@ pub(super) struct Watch<'a, 'p> {
     earlier: u64,
     /// The most executions of this exploration.
     limit: u64,
+    /// How many steps those have at most, but for the last one.
+    limit_of_steps: u64,
     clock: Clock,
     /// Whether time has gone by since the last estimate. There is none if several workers have a part each.
     wants_estimate: bool,
@@ -176,7 +183,10 @@ impl<'p> Watch<'_, 'p> {
             earlier + executions >= most || all.attempts >= attempts
         };
         let most = self.options.max_executions;
-        is_reached(self.limit, 0) || most.is_some_and(|most| is_reached(most, self.earlier))
+        let are_long = all.steps >= self.limit_of_steps;
+        are_long
+            || is_reached(self.limit, 0)
+            || most.is_some_and(|most| is_reached(most, self.earlier))
     }
 }
 
@@ -204,6 +214,7 @@ impl Watch<'_, '_> {
             return ControlFlow::Break(());
         }
         all.attempts += 1;
+        all.steps += program.steps() as u64;
         match (&failure, program.is_cut_at()) {
             _ if is_infeasible => {}
             (Some(failure), _) => match failure.kind {

@@ -13,6 +13,9 @@
 //! out then, as it would. What is found on the way counts for nothing: the explorer has given the execution up because
 //! others cover it, or because it claims nothing about it.
 //!
+//! A scout of an execution that is a graph sees what one thread has seen ([`super::graph`]). Where that is not what is there, the state is none of an
+//! execution. Its threads are left behind at once.
+//!
 //! Running on may lead to no end: the execution has failed, is deadlocked, or goes on for long. Its threads are then
 //! *left behind*. Their frames are never entered again, and what they own is leaked; no code runs.
 //! In a program without failures this happens to few executions, if any: each of them has threads that loop for
@@ -88,7 +91,11 @@ impl Program {
         if std::mem::replace(&mut self.finished, true) {
             return false;
         }
-        if !self.runtime.state.borrow().is_over() {
+        let runs_on = {
+            let state = self.runtime.state.borrow();
+            !state.is_over() && !state.is_frozen()
+        };
+        if runs_on {
             self.run_on();
         }
         let dropped = self.tear_down();
@@ -115,7 +122,7 @@ impl Program {
         let is_over = {
             let mut state = self.runtime.state.borrow_mut();
             state.phase = Phase::Teardown;
-            state.is_over() && state.failure.is_none()
+            state.is_over() && state.failure.is_none() && !state.is_frozen()
         };
         let dropped = is_over && self.drop_statics();
         if !is_over {

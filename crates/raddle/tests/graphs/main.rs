@@ -3,6 +3,7 @@
 mod behind_locks;
 mod failures;
 mod found_weakly;
+mod limits;
 mod litmus;
 mod mixed;
 mod nondeterminism;

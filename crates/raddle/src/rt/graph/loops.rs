@@ -215,21 +215,18 @@ impl State {
         let Some(graph) = &mut self.graph else {
             return;
         };
+        let mut is_frozen = false;
         for &(at, value) in &graph.lane(thread).seen {
+            is_frozen |= self.objects.value(at) != value;
             self.objects.set(at, value);
         }
+        graph.is_frozen = is_frozen;
     }
 
-    /// Gives each location the last value back that was frozen for a thread, unless it has got another one since. The others run on now, and have to find what they have written.
-    fn thaw_for(&mut self, thread: ThreadId) {
-        let Some(graph) = &mut self.graph else {
-            return;
-        };
-        for (at, value) in graph.lane(thread).seen.clone() {
-            if self.objects.value(at) == value {
-                self.objects.set(at, graph.object(at).last);
-            }
-        }
+    /// Whether the values are those that one thread has seen, at different times. No execution has them all at once, so no code may run on from there: it would find lists
+    /// that others have taken, and free what is in them once more.
+    pub(in crate::rt) fn is_frozen(&self) -> bool {
+        self.graph.as_ref().is_some_and(|graph| graph.is_frozen)
     }
 }
 
@@ -243,11 +240,6 @@ impl Program {
             self.runtime.state.borrow_mut().freeze_for(thread);
         }
         is_made
-    }
-
-    /// The thread has been followed that a script was for.
-    pub(in crate::rt) fn leave_script(&mut self, thread: ThreadId) {
-        self.runtime.state.borrow_mut().thaw_for(thread);
     }
 
     /// Makes the steps of a script in a new execution, and compares them with what they did before.

@@ -70,6 +70,8 @@ pub(crate) struct InGraph {
     made: Vec<Option<Made>>,
     /// Whether it is made again by a script.
     is_scripted: bool,
+    /// Whether a location has a value that one thread has seen, and not the last one: no execution has such a state.
+    is_frozen: bool,
     /// What is not supported was about to be done.
     refused: Option<(Place, &'static str)>,
 }
@@ -131,6 +133,7 @@ impl InGraph {
             races: races::Races::default(),
             made: Vec::new(),
             is_scripted: false,
+            is_frozen: false,
             refused: None,
         }
     }
@@ -141,6 +144,7 @@ impl InGraph {
         self.races.begin();
         self.made.clear();
         self.is_scripted = false;
+        self.is_frozen = false;
         self.refused = None;
     }
 

@@ -295,7 +295,6 @@ impl Program {
                 }
             }
         }
-        self.leave_script(thread);
         self.end();
     }
 
