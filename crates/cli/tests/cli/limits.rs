@@ -37,6 +37,29 @@ fn each_limit_is_inconclusive() {
     }
 }
 
+/// Each step leads to a new state, and no step is seen by anybody: a reduction stores hardly any of them.
+#[test]
+fn a_lock_that_is_taken_again_and_again_comes_to_each_limit() {
+    let program = "reentrant mutex m; int x;
+        void taker() { while (true) { if (try_lock(m)) skip; } }
+        void other() { x = 1; }
+        run taker() || other();";
+    for reduction in ["full", "cartesian", "transactions", "optimistic", "auto"] {
+        for (limit, value, reason) in [
+            ("--max-states", "1000", "the limit on states was reached"),
+            ("--timeout", "100ms", "the limit on time was reached"),
+        ] {
+            let mut options = vec!["--reduction", reduction, limit, value];
+            if limit != "--max-states" {
+                options.extend(GUARD);
+            }
+            check(&options, program)
+                .exits(3)
+                .says(&["inconclusive: ", reason]);
+        }
+    }
+}
+
 /// The limit on time is for everything that the command does: it does not wait for ever for the
 /// text of the program either.
 #[test]
