@@ -329,7 +329,8 @@ fn several_workers_have_their_own_statics() {
     };
     let alone = Checker::new().explorer("optimal").check(program);
     let together = Checker::new().explorer("optimal").workers(3).check(program);
-    assert!(alone.complete && together.complete);
+    // A count of references is read without acquiring, so there is more than schedules show.
+    assert!(alone.exhausted && together.exhausted);
     assert_eq!(together.executions, alone.executions);
 }
 
