@@ -312,7 +312,9 @@ fn by(checker: Checker, how: How) -> Checker {
 }
 
 fn checker(program: &Program, effort: Effort) -> Checker {
+    // What the loops are compared with is sequentially consistent.
     Checker::new()
+        .memory(raddle::Memory::Sc)
         .spurious_wakeups(program.spurious)
         .leaks(false)
         .spin_limit(SPIN_LIMIT)
