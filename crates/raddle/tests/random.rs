@@ -175,10 +175,10 @@ fn several_workers_run_random_programs_as_one_does() {
         };
         match (check(1), check(3)) {
             ((Ok(alone), saw), (Ok(together), seen)) => {
-                if !alone.complete {
+                if !alone.exhausted {
                     continue;
                 }
-                assert!(together.complete, "{codes:?}");
+                assert!(together.exhausted, "{codes:?}");
                 assert_eq!(together.classes, alone.classes, "{codes:?}");
                 assert_eq!(seen, saw, "{codes:?}");
                 compared += 1;
@@ -186,7 +186,7 @@ fn several_workers_run_random_programs_as_one_does() {
             ((Err(_), _), (Err(_), _)) => failed += 1,
             // Who comes to a failure first within a limit is a matter of luck.
             ((Ok(report), _), (Err(failed), _)) | ((Err(failed), _), (Ok(report), _)) => {
-                assert!(!report.complete, "{codes:?}: {}", failed.text);
+                assert!(!report.exhausted, "{codes:?}: {}", failed.text);
             }
         }
     }
